@@ -16,6 +16,9 @@
 //! # drop(config);
 //! # Ok::<(), place::PlaceError>(())
 //! ```
+//!
+//! # Features
+//! - `schema` (off by default): JSON schemas of reports of tests and transfers by `schemars`.
 
 #![forbid(unsafe_code)]
 

@@ -16,6 +16,9 @@
 //! # assert!(file.len() > packet.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//! - `schema` (off by default): JSON schemas of trace files by `schemars`.
 
 pub mod pcapng;
 pub mod trace;

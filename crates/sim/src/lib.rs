@@ -26,6 +26,9 @@
 //! assert_eq!(result.flows[0].total.bytes, 100_000);
 //! # Ok::<(), polypath_sim::SpecError>(())
 //! ```
+//!
+//! # Features
+//! - `schema` (off by default): JSON schemas of results by `schemars`.
 
 mod app;
 mod check;

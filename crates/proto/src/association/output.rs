@@ -297,9 +297,9 @@ impl Association {
     fn note_packet_resent(&mut self, from: PathId, to: PathId) {
         let ns2 = &self.config.reproduction.ns2;
         if ns2.burst_limit_stays
-            && let Some(path) = self.paths.get_mut(to)
+            && let Some(own) = self.paths.get_mut(to).and_then(|path| path.ns2.as_mut())
         {
-            path.resent_packets += 1;
+            own.resent_packets += 1;
         }
         if ns2.allowance_of_target {
             self.tx.recovery.note_packet_resent(to, self.config.cmt.cuc == Cuc::Off);

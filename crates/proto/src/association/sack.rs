@@ -82,7 +82,9 @@ impl Association {
     fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {
         self.stats.sacks_received += u64::from(!info.cum_only);
         self.halve_idle_windows(now);
-        self.paths.iter_mut().for_each(|(_, path)| path.resent_packets = 0);
+        for own in self.paths.iter_mut().filter_map(|(_, path)| path.ns2.as_mut()) {
+            own.resent_packets = 0;
+        }
         let newest = self.newest_sack_path;
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
         let lives_on = self.apply_sack(now, arrival, info, &outcome);

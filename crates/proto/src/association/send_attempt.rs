@@ -138,7 +138,8 @@ fn grant_bursts(burst: Option<u32>, paths: &mut PathSet, rule: BurstRule) {
 /// What was retransmitted since the SACK belongs to the burst of new data, in ns-2.
 fn count_retransmissions(paths: &mut PathSet) {
     for (view, path) in paths.iter_mut() {
-        let again = u64::from(path.resent_packets) * u64::from(view.pmdcs);
+        let packets = path.ns2.as_ref().map_or(0, |own| own.resent_packets);
+        let again = u64::from(packets) * u64::from(view.pmdcs);
         path.burst_left = path.burst_left.saturating_sub(again);
     }
 }

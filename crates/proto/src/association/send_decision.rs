@@ -121,7 +121,8 @@ impl SendDecision<'_> {
     /// path sends any until the next SACK.
     fn is_burst_resent(&self) -> bool {
         let burst = self.config.max_burst.unwrap_or(u32::MAX);
-        self.paths.iter().any(|(_, path)| path.resent_packets > burst)
+        let owns = self.paths.iter().filter_map(|(_, path)| path.ns2.as_ref());
+        owns.into_iter().any(|own| own.resent_packets > burst)
     }
 
     /// The next new chunk and its path, within a send attempt.

@@ -124,7 +124,9 @@ impl Association {
         self.stats.timeouts += 1;
         if let Some(path) = self.paths.get_mut(p) {
             path.stats.count_timeout(rto);
-            (path.degrade_at, path.resent_packets) = (Time::MAX, 0);
+            if let Some(own) = &mut path.ns2 {
+                (own.degrade_at, own.resent_packets) = (Time::MAX, 0);
+            }
             path.on_probation = self.config.reproduction.limit_to_one_packet_after_t3;
         }
         let rto_ns = rto.as_nanos() as u64;
@@ -157,10 +159,10 @@ impl Association {
             return;
         }
         for p in self.paths.ids() {
-            while let Some((view, path)) =
-                self.paths.both_mut(p).filter(|(_, path)| path.degrade_at <= now)
+            while let Some((view, path)) = self.paths.both_mut(p)
+                && let Some(own) = path.ns2.as_mut().filter(|own| own.degrade_at <= now)
             {
-                path.degrade_at += view.rto;
+                own.degrade_at += view.rto;
                 let view = self.tx.view(now, &self.paths);
                 self.policies.congestion.on_idle(&view, p);
                 self.refresh_windows(now);

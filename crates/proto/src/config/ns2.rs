@@ -45,6 +45,11 @@ pub struct Ns2Faults {
 }
 
 impl Ns2Faults {
+    /// Whether something is kept of each path.
+    pub(crate) const fn counts_on_paths(&self) -> bool {
+        self.burst_limit_stays || self.idle_halves_alone || self.t3_by_tsn
+    }
+
     /// All of them.
     pub const ALL: Self = Self {
         burst_limit_stays: true,

@@ -9,6 +9,7 @@ mod heartbeat;
 mod heartbeat_info;
 mod learned;
 mod mtu;
+mod ns2;
 mod pacer;
 mod packet_size;
 mod rate_probe;
@@ -23,6 +24,7 @@ pub(crate) use delivery_rate::DeliveryRate;
 pub(crate) use heartbeat_info::HeartbeatInfo;
 pub(crate) use learned::Learned;
 pub(crate) use mtu::MtuStep;
+pub(crate) use ns2::Ns2Path;
 pub(crate) use pacer::Pacers;
 pub(crate) use rate_probe::{RateProbe, RateProbes};
 pub(crate) use rtt_probe::Probe;
@@ -77,10 +79,8 @@ pub(crate) struct Path {
     pub(crate) rtt_probe: Option<Probe>,
     /// Bytes of new data that this send attempt may still send (Max.Burst).
     pub(crate) burst_left: u64,
-    /// Packets of retransmissions since the last SACK or timeout, where ns-2 counts them.
-    pub(crate) resent_packets: u32,
-    /// When ns-2 halves the window, if nothing is sent before; `Time::MAX`: never.
-    pub(crate) degrade_at: Time,
+    /// What ns-2 counts; only where its faults are imitated.
+    pub(crate) ns2: Option<Box<Ns2Path>>,
     /// DATA chunk bytes acknowledged since the last send attempt.
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
@@ -120,6 +120,11 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// ns-2: T3-rtx goes by TSNs.
+    pub(crate) fn is_t3_by_tsn(&self) -> bool {
+        self.ns2.as_ref().is_some_and(|own| own.t3_by_tsn)
+    }
+
     /// Starts T3-rtx unless it runs (RFC 9260 section 6.3.2, R1).
     #[inline]
     pub(crate) fn start_t3(&mut self, now: Time, view: &PathView) {
@@ -202,8 +207,10 @@ impl PathSet {
             dormant: false,
             verification: Verification::default(),
             rto_estimate: config.rto.initial,
-            resent_packets: 0,
-            degrade_at: Time::MAX,
+            ns2: config.reproduction.ns2.counts_on_paths().then(|| {
+                let t3_by_tsn = config.reproduction.ns2.t3_by_tsn;
+                Box::new(Ns2Path { t3_by_tsn, ..Ns2Path::default() })
+            }),
             rtt_probe: None,
             burst_left: 0,
             acked: 0,

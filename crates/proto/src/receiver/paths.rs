@@ -69,6 +69,8 @@ impl Shares {
             return;
         }
         if self.counts.len() <= path.index() {
+            // Most associations have one path or two, and a server has many associations.
+            self.counts.reserve_exact(path.index() + 1 - self.counts.len());
             self.counts.resize(path.index() + 1, 0);
         }
         if let Some(count) = self.counts.get_mut(path.index()) {
@@ -97,6 +99,7 @@ fn note(times: &mut Times, path: PathId, now: Time) {
         return;
     }
     if times.len() <= path.index() {
+        times.reserve_exact(path.index() + 1 - times.len());
         times.resize(path.index() + 1, None);
     }
     if let Some(time) = times.get_mut(path.index()) {

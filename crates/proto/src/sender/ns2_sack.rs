@@ -1,6 +1,8 @@
 //! What ns-2.35 looks at before it books the gap acks of a SACK (`ProcessGapAckBlocks` of
 //! `sctp/sctp-cmt.cc`).
 
+use core::num::NonZeroU64;
+
 use super::gap_blocks::last_reported;
 use super::sack_outcome::{SackInfo, SackOutcome};
 use super::sending_half::Sender;
@@ -19,7 +21,7 @@ impl Sender {
         for p in paths.ids() {
             let lowest = self.outstanding.lowest_unacked_of_any_class(p);
             if let Some(outcome) = outcome.path_mut(p) {
-                outcome.lowest_watched = lowest;
+                outcome.lowest_watched = lowest.and_then(NonZeroU64::new);
             }
         }
         if sack.gaps.is_empty() && sack.nr_gaps.is_empty() {

@@ -20,6 +20,8 @@ mod t3;
 pub(crate) use chunk::{ChunkState, Copied, TxChunk, chunk_size};
 pub(crate) use peer_window::PeerWindow;
 
+use core::num::NonZeroU64;
+
 use chunk::ChunkRing;
 use path_list::PathList;
 
@@ -44,14 +46,12 @@ pub(crate) struct OutstandingQueue {
     /// TSNs of partially reliable messages that were declared lost since
     /// [`take_lost_expendable`](Self::take_lost_expendable).
     lost_expendable: Vec<u64>,
-    /// T3-rtx goes by TSNs, as in ns-2.
-    t3_by_tsn: bool,
 }
 
 impl OutstandingQueue {
     /// An empty queue whose first chunk gets TSN `base`. `charge`: bytes that a chunk takes of the
-    /// peer's window beside its payload. `t3_by_tsn`: T3-rtx goes by TSNs, as in ns-2.
-    pub(crate) fn new(base: u64, charge: u32, t3_by_tsn: bool) -> Self {
+    /// peer's window beside its payload.
+    pub(crate) fn new(base: u64, charge: u32) -> Self {
         Self {
             chunks: ChunkRing::new(base),
             acked: TsnMap::new(base),
@@ -59,7 +59,6 @@ impl OutstandingQueue {
             lists: Vec::new(),
             window: PeerWindow::new(charge),
             lost_expendable: Vec::new(),
-            t3_by_tsn,
         }
     }
 
@@ -212,7 +211,8 @@ impl OutstandingQueue {
         paths: &mut PathSet,
     ) -> Option<LossKind> {
         let from = self.chunks.get(tsn)?.path;
-        let first_of_old = self.t3_by_tsn && self.lowest_unacked_of_any_class(from) == Some(tsn);
+        let by_tsn = paths.both_mut(to).is_some_and(|(_, path)| path.is_t3_by_tsn());
+        let first_of_old = by_tsn && self.lowest_unacked_of_any_class(from) == Some(tsn);
         let chunk = self.chunks.get_mut(tsn)?;
         let ChunkState::Marked(cause) = chunk.state else { return None };
         chunk.state = ChunkState::InFlight;
@@ -240,10 +240,10 @@ impl OutstandingQueue {
         }
         // RFC 9260 section 7.2.4, rule 4: the first outstanding chunk of an address goes out again
         // with a fresh T3-rtx.
-        if path.t3 == Time::MAX || (cause == LossKind::FastRetransmit || self.t3_by_tsn) && first {
+        if path.t3 == Time::MAX || (cause == LossKind::FastRetransmit || by_tsn) && first {
             path.t3 = now + view.rto;
         }
-        if self.t3_by_tsn && first_of_old && from != to {
+        if first_of_old && from != to {
             self.restart_t3(now, from, paths);
         }
         Some(cause)
@@ -315,11 +315,14 @@ impl OutstandingQueue {
     /// Where path `p` stands before a SACK.
     pub(crate) fn begin_sack(&mut self, view: &PathView) -> PathOutcome {
         let p = view.id;
+        let mut lowest = |class| self.lowest_unacked(p, class).and_then(NonZeroU64::new);
+        let pseudo_never_retransmitted = lowest(Class::NeverRetransmitted);
+        let pseudo_retransmitted = lowest(Class::Retransmitted);
         PathOutcome {
             outstanding_before: view.outstanding,
             lost_before: view.lost,
-            pseudo_never_retransmitted: self.lowest_unacked(p, Class::NeverRetransmitted),
-            pseudo_retransmitted: self.lowest_unacked(p, Class::Retransmitted),
+            pseudo_never_retransmitted,
+            pseudo_retransmitted,
             earliest_sent: self.earliest_sent(p),
             ..PathOutcome::default()
         }

@@ -4,6 +4,8 @@
 //! peer's window, T3. Congestion windows follow in `association::sack`, which knows the congestion
 //! control.
 
+use core::num::NonZeroU64;
+
 use polypath_wire::GapBlock;
 
 use super::gap_blocks::{collect_bits, last_reported, reported_to};
@@ -235,15 +237,18 @@ impl Sender {
         p.acked_here_alone |= !chunk.moved && delivery.certain;
         p.new_pseudo_cumack |= p.is_pseudo_cum_ack(tsn, config.cmt.cuc);
         if config.reproduction.ns2.misses_by_gap_acks {
-            p.lowest_newack = p.lowest_newack.or(Some(tsn));
-            p.highest_newack = p.highest_newack.max(above.then_some(tsn));
-            p.highest_cum_acked = p.highest_cum_acked.max((!above).then_some(tsn));
+            p.lowest_newack = p.lowest_newack.or(NonZeroU64::new(tsn));
+            let reported = NonZeroU64::new(tsn).filter(|_| above);
+            p.highest_newack = p.highest_newack.max(reported);
+            let passed = (!above).then_some(tsn);
+            outcome.highest_cum_acked = outcome.highest_cum_acked.max(passed);
             return;
         }
         // An ack of a chunk that was moved here says nothing about the order on this path.
         if !chunk.moved && delivery.certain {
-            p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));
-            p.highest_newack = Some(p.highest_newack.map_or(tsn, |t| t.max(tsn)));
+            let tsn = NonZeroU64::new(tsn);
+            p.lowest_newack = p.lowest_newack.into_iter().chain(tsn).min();
+            p.highest_newack = p.highest_newack.max(tsn);
             p.newack_sent = p.newack_sent.max(chunk.sent);
         }
     }
@@ -320,7 +325,8 @@ impl PathOutcome {
     /// CUC (Iyengar et al. 2006): whether `tsn` was the path's lowest TSN of its class, so that its
     /// acknowledgement moves a pseudo-cum-ack.
     fn is_pseudo_cum_ack(&self, tsn: u64, cuc: Cuc) -> bool {
-        let (once, again) = (self.pseudo_never_retransmitted, self.pseudo_retransmitted);
+        let once = self.pseudo_never_retransmitted.map(NonZeroU64::get);
+        let again = self.pseudo_retransmitted.map(NonZeroU64::get);
         match cuc {
             Cuc::Off => false,
             Cuc::V1 => Some(tsn) == lower(once, again),

@@ -1,5 +1,7 @@
 //! A SACK as the sending half takes it, and what came of it.
 
+use core::num::NonZeroU64;
+
 use polypath_wire::{GapBlocks, Tsns};
 
 use crate::ids::PathId;
@@ -53,6 +55,8 @@ pub(crate) struct SackOutcome {
     pub(crate) reneged: u64,
     /// The highest TSN of its gap ack blocks, 0 if it has none.
     pub(super) highest_reported: u64,
+    /// ns-2: the highest TSN that the cum-ack newly acknowledged.
+    pub(super) highest_cum_acked: Option<u64>,
     /// Gap ack blocks that cannot be true.
     pub(crate) impossible_blocks: u32,
 }
@@ -71,6 +75,7 @@ impl SackOutcome {
             passed_retransmission: false,
             reneged: 0,
             highest_reported: 0,
+            highest_cum_acked: None,
             impossible_blocks: 0,
         }
     }
@@ -131,19 +136,18 @@ pub(crate) struct PathOutcome {
     pub(super) expected_acked: bool,
     /// ns-2: the cum-ack passed a chunk that stops T3-rtx, and the lowest TSN unacknowledged then.
     pub(super) t3_stopped: bool,
-    pub(super) lowest_watched: Option<u64>,
+    /// No TSN but an initial one can be 0, and 8 bytes do.
+    pub(super) lowest_watched: Option<NonZeroU64>,
     /// T3-rtx started anew by this SACK, where ns-2 gives it the RTO that the SACK brought.
     pub(crate) t3_restarted: bool,
     /// SFR and DAC: the newly acknowledged TSNs of this path that may speak for reordering.
-    pub(super) lowest_newack: Option<u64>,
-    pub(super) highest_newack: Option<u64>,
+    pub(super) lowest_newack: Option<NonZeroU64>,
+    pub(super) highest_newack: Option<NonZeroU64>,
     /// When the latest of them was sent.
     pub(super) newack_sent: Time,
-    /// The highest TSN that the cum-ack newly acknowledged.
-    pub(super) highest_cum_acked: Option<u64>,
     /// Pseudo-cum-acks before the SACK.
-    pub(super) pseudo_never_retransmitted: Option<u64>,
-    pub(super) pseudo_retransmitted: Option<u64>,
+    pub(super) pseudo_never_retransmitted: Option<NonZeroU64>,
+    pub(super) pseudo_retransmitted: Option<NonZeroU64>,
     /// The chunk in flight that was sent first, before the SACK.
     pub(super) earliest_sent: Option<(u64, Time)>,
 }

@@ -81,11 +81,7 @@ impl Sender {
         queue.set_first_mid(config.reproduction.first_mid.0);
         Self {
             queue,
-            outstanding: OutstandingQueue::new(
-                base,
-                config.reproduction.chunk_charge,
-                config.reproduction.ns2.t3_by_tsn,
-            ),
+            outstanding: OutstandingQueue::new(base, config.reproduction.chunk_charge),
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
             ns2: None,

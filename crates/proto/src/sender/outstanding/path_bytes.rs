@@ -65,7 +65,7 @@ pub(super) fn count_transmission(
     view.data_chunks += 1;
     view.last_data = now;
     path.idle_since = now;
-    path.degrade_at = now + view.rto;
+    path.ns2.iter_mut().for_each(|own| own.degrade_at = now + view.rto);
     path.stats.data_chunks += 1;
     path.stats.payload_bytes += u64::from(payload);
 }

@@ -58,7 +58,8 @@ impl OutstandingQueue {
         outcomes: &mut [PathOutcome],
     ) {
         for ((view, path), outcome) in paths.iter_mut().zip(outcomes) {
-            let lowest_acked = outcome.lowest_watched.is_some_and(|tsn| self.acked.contains(tsn));
+            let lowest = outcome.lowest_watched;
+            let lowest_acked = lowest.is_some_and(|tsn| self.acked.contains(tsn.get()));
             if view.outstanding == 0 {
                 path.t3 = Time::MAX;
             } else if path.t3 == Time::MAX || outcome.t3_stopped || lowest_acked {

@@ -27,8 +27,8 @@ impl Evidence {
     /// What the newly acknowledged TSNs of these paths say; `None` if there are none that may
     /// speak.
     fn of(paths: &[PathOutcome], count: u8, full: bool) -> Option<Self> {
-        let lowest = paths.iter().filter_map(|o| o.lowest_newack).min()?;
-        let highest = paths.iter().filter_map(|o| o.highest_newack).max()?;
+        let lowest = paths.iter().filter_map(|o| o.lowest_newack).min()?.get();
+        let highest = paths.iter().filter_map(|o| o.highest_newack).max()?.get();
         let sent = paths.iter().map(|o| o.newack_sent).max()?;
         Some(Self { lowest, highest, sent, count, full })
     }

@@ -1,6 +1,8 @@
 //! The events of loss recovery: what it is told when chunks are sent, acknowledged and reported
 //! twice, and when its timers are due.
 
+use core::num::NonZeroU64;
+
 use polypath_wire::Tsn;
 
 use super::frto::{Acked, FRto, Resent};
@@ -29,8 +31,6 @@ pub(crate) struct LossRecovery {
     /// The latest SACK had no room to report TSNs beyond this one: that they are missing there
     /// says nothing.
     pub(super) reported_to: u64,
-    /// ns-2 without CMT: the highest TSN newly acknowledged, by whichever SACK.
-    pub(super) highest_newly_acked: u64,
     /// TSNs that are looked at; kept, so that looking allocates nothing.
     pub(super) tsns: Vec<u64>,
 }
@@ -54,7 +54,7 @@ pub(super) struct PathRecovery {
     /// Since the latest timeout, until congestion is certain.
     pub(super) resent: Resent,
     /// Recovery from a timeout ends when no TSN up to this one, last sent here, is unacknowledged.
-    pub(super) timeout_exit: Option<u64>,
+    pub(super) timeout_exit: Option<NonZeroU64>,
     /// The latest timeout was undone, and no first transmission has been acknowledged since.
     pub(super) undone: bool,
     /// When the window was last cut for a loss that was not a timeout.
@@ -103,14 +103,7 @@ impl RecoveryConfig {
 impl LossRecovery {
     /// Loss recovery without paths. The peer's SACKs may come late by `sack_delay`.
     pub(crate) const fn new(config: RecoveryConfig, sack_delay: Duration) -> Self {
-        Self {
-            config,
-            sack_delay,
-            paths: Vec::new(),
-            reported_to: u64::MAX,
-            highest_newly_acked: 0,
-            tsns: Vec::new(),
-        }
+        Self { config, sack_delay, paths: Vec::new(), reported_to: u64::MAX, tsns: Vec::new() }
     }
 
     /// Makes room for path `p`.

@@ -1,6 +1,8 @@
 //! When ns-2.35 cuts windows after a fast retransmit, and what may ignore them then (`FastRtx` of
 //! `sctp/sctp-cmt.cc`).
 
+use core::num::NonZeroU64;
+
 use super::loss_recovery::LossRecovery;
 use crate::config::{AssocConfig, Cuc};
 use crate::ids::PathId;
@@ -52,17 +54,18 @@ impl LossRecovery {
     /// reported missing; in fast recovery, where the cum-ack moves, all below the highest TSN that
     /// is reported are. Gives the TSN below which.
     pub(super) fn missing_below(&mut self, outcome: &SackOutcome) -> u64 {
-        let newly = outcome.paths.iter();
-        let cum_acked = newly.clone().filter_map(|o| o.highest_cum_acked).max();
-        self.highest_newly_acked = cum_acked.unwrap_or(self.highest_newly_acked);
-        let above = newly.filter_map(|o| o.highest_newack).max();
-        self.highest_newly_acked = self.highest_newly_acked.max(above.unwrap_or(0));
+        let cum_acked = outcome.highest_cum_acked;
+        let above =
+            outcome.paths.iter().filter_map(|o| o.highest_newack).max().map(NonZeroU64::get);
         let paths = self.paths.iter().filter_map(|own| own.ns2.as_ref());
         let recover = paths.map(|ns2| ns2.recover).max().unwrap_or(0);
-        if outcome.cum_advanced && self.highest_newly_acked <= recover {
-            return self.highest_newly_acked.max(outcome.highest_reported);
+        let Some(first) = self.paths.first_mut() else { return 0 };
+        let highest = &mut first.ns2.get_or_insert_default().highest_newly_acked;
+        *highest = cum_acked.unwrap_or(*highest).max(above.unwrap_or(0));
+        if outcome.cum_advanced && *highest <= recover {
+            return outcome.highest_reported.max(*highest);
         }
-        self.highest_newly_acked
+        *highest
     }
 
     /// What may ignore cwnd after a SACK, which has marked chunks for fast retransmit if `fast`.

@@ -7,6 +7,8 @@ pub(super) struct Ns2Recovery {
     pub(super) recover: u64,
     /// The highest TSN sent that was found at a cut.
     pub(super) highest_sent: u64,
+    /// Of the first path, without CMT: the highest TSN newly acknowledged, by whichever SACK.
+    pub(super) highest_newly_acked: u64,
     /// The latest fast retransmit was of this path's chunks: one packet on it may ignore cwnd.
     pub(super) was_fast_retransmitted: bool,
     /// No more packets of retransmissions until the next SACK.

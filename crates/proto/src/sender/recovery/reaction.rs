@@ -171,7 +171,7 @@ impl LossRecovery {
         let reduces = self.config.reduces_rate();
         let Some(own) = self.paths.get_mut(p.index()) else { return false };
         // Losses that belong to the timeout that the path is recovering from: no further reaction.
-        let of_timeout = own.timeout_exit.is_some_and(|exit| highest <= exit);
+        let of_timeout = own.timeout_exit.is_some_and(|exit| highest <= exit.get());
         if of_timeout || own.fast_recovery_exit.is_some() {
             return false;
         }
@@ -243,7 +243,7 @@ impl PathRecovery {
     /// was in flight then.
     fn leave_timeout(&mut self, lowest: Option<u64>) {
         let Some(exit) = self.timeout_exit else { return };
-        if lowest.is_none_or(|tsn| tsn > exit) {
+        if lowest.is_none_or(|tsn| tsn > exit.get()) {
             self.timeout_exit = None;
             self.rack.note_recovery_end();
         }

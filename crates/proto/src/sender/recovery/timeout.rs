@@ -1,6 +1,8 @@
 //! Timeouts: what T3-rtx marks (RFC 9260 section 6.3.3), and what happens when one was spurious
 //! (F-RTO, RFC 5682).
 
+use core::num::NonZeroU64;
+
 use super::frto::{FRto, Resent, Verdict};
 use super::loss_recovery::{LossRecovery, PathRecovery};
 use crate::config::{AssocConfig, Cuc, T3Marks};
@@ -110,7 +112,7 @@ impl LossRecovery {
             && !core::mem::take(undone)
             && (timeout_exit.is_none() || frto.is_some());
         suspects.sort_unstable();
-        *timeout_exit = (*timeout_exit).max(highest);
+        *timeout_exit = (*timeout_exit).max(highest.and_then(NonZeroU64::new));
         if self.config.f_rto {
             for &tsn in &suspects {
                 // A copy stands in for the retransmission.
