@@ -7,8 +7,10 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
+use crate::examples::ExamplesArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
+use crate::recording::FileArgs;
 use crate::sweep::{SWEEP_HELP, SweepArgs};
 use crate::transfer::{ReceiveArgs, SendArgs};
 
@@ -98,7 +100,7 @@ Examples:
   polypath reproduce --quick
   polypath reproduce S0-F4
   polypath reproduce S1 --seeds 20 --no-sensitivity
-  polypath reproduce P-streams --tables docs")]
+  polypath reproduce P-streams --tables pages")]
     Reproduce(ReproduceArgs),
     /// Run a scenario over all values of its axes and seeds.
     #[command(after_help = SWEEP_HELP)]
@@ -381,17 +383,6 @@ pub(crate) struct PopulationArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct FileArgs {
-    /// Write every packet to this file, as pcapng for Wireshark; - is stdout.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcap: Option<PathBuf>,
-    /// Write every trace event (windows, RTTs, retransmissions, ...) to this file, as JSON lines; -
-    /// is stdout.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
 pub(crate) struct ListArgs {
     /// Print JSON instead of text.
     #[arg(long)]
@@ -427,18 +418,6 @@ pub(crate) struct SchemaArgs {
     pub(crate) of: Subject,
     /// Accepted for uniformity: a schema is JSON anyway.
     #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ExamplesArgs {
-    /// Print this one.
-    pub(crate) name: Option<String>,
-    /// Write all, with the files that they name, into this new folder.
-    #[arg(long, value_name = "DIR", conflicts_with = "name")]
-    pub(crate) write: Option<PathBuf>,
-    /// Print JSON instead of a list.
-    #[arg(long, conflicts_with_all = ["name", "write"])]
     pub(crate) json: bool,
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
 use polypath_experiments::carried::Carried;
 use polypath_experiments::output::Output;
 use polypath_policies::did_you_mean;
@@ -12,10 +13,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write as _;
 
-use crate::args::ExamplesArgs;
 use crate::failure::{Failure, file_not_written};
 use crate::output;
 use crate::talk::Talk;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExamplesArgs {
+    /// Print this one.
+    pub(crate) name: Option<String>,
+    /// Write all, with the files that they name, into this new folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON instead of a list.
+    #[arg(long, conflicts_with_all = ["name", "write"])]
+    pub(crate) json: bool,
+}
 
 /// An example, as `--json` lists it.
 #[derive(Serialize, JsonSchema)]

@@ -10,7 +10,8 @@ use crate::examples;
 use crate::failure::Failure;
 use crate::talk::Talk;
 
-/// The file's content, that of an example by its name, or that of stdin for `-`, with these assignments.
+/// The file's content, that of an example by its name, or that of stdin for `-`, with these
+/// assignments.
 pub(crate) fn read_source(path: &Path, set: &[String], talk: Talk) -> Result<Source, Failure> {
     let mut source = read_file_or_stdin(path)?;
     for assignment in set {

@@ -16,7 +16,7 @@ pub(crate) fn print_policies(json: bool) -> Result<(), Failure> {
     if json {
         output::print_json(&catalogue::list_policies())
     } else {
-        output::print_text(&catalogue::policies_text())
+        output::print_list(&catalogue::policies_text())
     }
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn print_metrics(json: bool) -> Result<(), Failure> {
     if json {
         output::print_json(&polypath_run::metrics::list_metrics())
     } else {
-        output::print_text(&polypath_run::metrics::metrics_text())
+        output::print_list(&polypath_run::metrics::metrics_text())
     }
 }
 

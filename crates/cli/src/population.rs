@@ -13,7 +13,7 @@ use polypath_population::{
 
 use crate::args::PopulationArgs;
 use crate::failure::{Failure, file_not_written};
-use crate::reproduce::advance_shared_bar;
+use crate::progress::advance_shared_bar;
 use crate::talk::Talk;
 use crate::{interrupt, output};
 

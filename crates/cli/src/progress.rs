@@ -1,5 +1,6 @@
 //! A progress bar for runs that take longer than a second.
 
+use std::sync::Mutex;
 use std::time::Duration;
 #[expect(
     clippy::disallowed_types,
@@ -46,6 +47,13 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Moves a bar that several threads share.
+pub(crate) fn advance_shared_bar(progress: &Mutex<Progress>, done: f64) {
+    if let Ok(mut progress) = progress.lock() {
+        progress.report_fraction(done);
     }
 }
 

@@ -5,13 +5,24 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use polypath_experiments::output::Output;
 use polypath_experiments::recording::{RecordingFile, RecordingFiles};
 
-use crate::args::FileArgs;
 use crate::failure::{Failure, file_not_written};
 
 const STDOUT: &str = "-";
+
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// Write every packet to this file, as pcapng for Wireshark; - is stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write every trace event (windows, RTTs, retransmissions, ...) to this file, as JSON lines; -
+    /// is stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
 
 impl FileArgs {
     /// Opens both; results as JSON and a recording do not share stdout.

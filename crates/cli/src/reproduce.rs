@@ -16,7 +16,7 @@ use polypath_scenario::Files;
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::advance_shared_bar;
 use crate::talk::Talk;
 
 pub(crate) fn reproduce(args: &ReproduceArgs, talk: Talk) -> Result<(), Failure> {
@@ -127,13 +127,6 @@ fn run_studies(studies: &[Study], store: &mut Store, talk: Talk) -> Result<(), F
     drop(progress);
     talk.say(format_args!("{made} runs made, {} found in the store", jobs.len() - made));
     Ok(())
-}
-
-/// Moves a bar that several threads share.
-pub(crate) fn advance_shared_bar(progress: &Mutex<Progress>, done: f64) {
-    if let Ok(mut progress) = progress.lock() {
-        progress.report_fraction(done);
-    }
 }
 
 fn write_reports(

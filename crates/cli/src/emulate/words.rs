@@ -54,10 +54,10 @@ pub(crate) fn describe_end(report: &EmulationReport) -> String {
     for link in report.links.iter().filter(|link| link.offered > 0) {
         let _ = writeln!(
             text,
-            "{}: {} packets, {} MB; {} lost, {} found no room, {} cut off",
+            "{}: {} packets, {:.2} MB; {} lost, {} found no room, {} cut off",
             link.link,
             link.delivered,
-            (link.delivered_bytes as f64 * 1e-4).round() * 1e-2,
+            link.delivered_bytes as f64 * 1e-6,
             link.lost,
             link.overflowed,
             link.cut

@@ -31,7 +31,12 @@ pub(crate) struct PerfArgs {
     pub(crate) one_off: bool,
     /// Client: addresses to send from, each for a path of its own; by default what the routing
     /// table says.
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with_all = ["server", "paths"])]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        value_delimiter = ',',
+        conflicts_with_all = ["server", "paths"]
+    )]
     pub(crate) local: Vec<std::net::IpAddr>,
     /// Client: network devices to send from, whatever the routing table says; auto: all, also those
     /// that appear later.
@@ -45,16 +50,44 @@ pub(crate) struct PerfArgs {
     #[arg(short, long, default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// How long to measure, such as 10s or 1m30; a plain number counts seconds.
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = some_duration, conflicts_with = "server")]
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = some_duration,
+        conflicts_with = "server"
+    )]
     pub(crate) time: Duration,
     /// Time between reports.
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = some_duration, conflicts_with = "server")]
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        value_parser = some_duration,
+        conflicts_with = "server"
+    )]
     pub(crate) interval: Duration,
     /// Time to leave out at the beginning, before --time counts.
-    #[arg(short = 'O', long, value_name = "TIME", default_value = "0s", value_parser = duration, conflicts_with = "server")]
+    #[arg(
+        short = 'O',
+        long,
+        value_name = "TIME",
+        default_value = "0s",
+        value_parser = duration,
+        conflicts_with = "server"
+    )]
     pub(crate) omit: Duration,
     /// Associations side by side, each with ports of its own.
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=128), conflicts_with = "server")]
+    #[arg(
+        short = 'P',
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=128),
+        conflicts_with = "server"
+    )]
     pub(crate) parallel: u16,
     /// Streams of each association.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "server")]
@@ -67,10 +100,24 @@ pub(crate) struct PerfArgs {
     pub(crate) bidir: bool,
     /// Bits per second of each association and direction, such as 20Mbit/s or 20M; by default as
     /// many as go.
-    #[arg(short, long, value_name = "RATE", value_parser = rate, group = "load", conflicts_with = "server")]
+    #[arg(
+        short,
+        long,
+        value_name = "RATE",
+        value_parser = rate,
+        group = "load",
+        conflicts_with = "server"
+    )]
     pub(crate) bitrate: Option<u64>,
     /// Request and response in turn on every stream, of so many bytes (1,1 by default).
-    #[arg(long, value_name = "SIZE[,SIZE]", num_args = 0..=1, default_missing_value = "1,1", group = "load", conflicts_with_all = ["server", "reverse", "bidir", "length"])]
+    #[arg(
+        long,
+        value_name = "SIZE[,SIZE]",
+        num_args = 0..=1,
+        default_missing_value = "1,1",
+        group = "load",
+        conflicts_with_all = ["server", "reverse", "bidir", "length"]
+    )]
     pub(crate) request_response: Option<Exchange>,
     /// Bytes of a message; by default a packet is filled.
     #[arg(short, long, value_name = "SIZE", value_parser = message_size, conflicts_with = "server")]
@@ -81,7 +128,13 @@ pub(crate) struct PerfArgs {
     #[command(flatten)]
     pub(crate) stack: StackArgs,
     /// Give up when the server has not answered by then.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, conflicts_with = "server")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = duration,
+        conflicts_with = "server"
+    )]
     pub(crate) connect_timeout: Duration,
     /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no
     /// association, at most 1000 per second.
@@ -90,7 +143,7 @@ pub(crate) struct PerfArgs {
     /// Show the paths live instead of lines per interval.
     #[arg(long, conflicts_with_all = ["json", "server"])]
     pub(crate) live: bool,
-    /// Print JSON: the client one object (docs/perf.md), the server one line per association.
+    /// Print JSON: the client one object (docs/how-to/measure-a-network.md), the server one line per association.
     #[arg(short = 'J', long)]
     pub(crate) json: bool,
 }

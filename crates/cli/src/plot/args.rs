@@ -10,8 +10,8 @@ pub(crate) const PLOT_HELP: &str = "\
 Columns of a table may be axes, settings (scenario.path.A.rate), metrics, or
 your own; rows that agree in x and curves are runs of one point. A table of
 your own needs no column but those that you name.
-A trace is what --trace of simulate, emulate and perf writes; y is a field of
-its events (cwnd, srtt, held, ...), over the time.
+A trace is what --trace of simulate writes; y is a field of its events
+(cwnd, srtt, held, ...), over the time.
 
 Examples:
   polypath plot results/S0-F4/runs.csv --x buffer --curves curve --out F4.pdf

@@ -50,7 +50,7 @@ pub(crate) struct StackArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_buffer_size)]
     buffer_max: Option<u32>,
     /// The largest IP packet that every path carries; auto: found out for each path
-    /// (docs/path-mtu.md); by default 1500.
+    /// (docs/explanation/path-mtu.md); by default 1500.
     #[arg(long, value_name = "BYTES")]
     mtu: Option<Mtu>,
 }
@@ -107,7 +107,7 @@ impl StackArgs {
             assoc.receive_buffer = bytes;
             assoc.send_buffer = bytes.into();
         }
-        let Some(most) = self.buffer_max else { return Ok(()) };
+        let Some(most) = self.buffer_max else { return check_buffers(assoc) };
         let least = u64::from(assoc.receive_buffer).max(assoc.send_buffer);
         if u64::from(most) < least {
             let (most, least) = (Size(most.into()), Size(least));
@@ -116,7 +116,7 @@ impl StackArgs {
         }
         assoc.receive_buffer_max = Some(most);
         assoc.send_buffer_max = Some(most.into());
-        Ok(())
+        check_buffers(assoc)
     }
 
     /// Without an argument, the file's; without one there, what Ethernet carries.
@@ -129,6 +129,21 @@ impl StackArgs {
             };
         }
     }
+}
+
+/// A file or `--set` names any size; what an argument may be, they may be, too.
+fn check_buffers(assoc: &AssocConfig) -> Result<(), Failure> {
+    let sizes = [
+        ("receive-buffer", Some(assoc.receive_buffer.into())),
+        ("send-buffer", Some(assoc.send_buffer)),
+        ("receive-buffer-max", assoc.receive_buffer_max.map(u64::from)),
+        ("send-buffer-max", assoc.send_buffer_max),
+    ];
+    let wrong = sizes.into_iter().find_map(|(name, size)| {
+        let size = size.filter(|size| !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(size))?;
+        Some(format!("stack.{name} = {}: 16KiB to 1024MiB are allowed here", Size(size)))
+    });
+    wrong.map_or(Ok(()), |text| Err(Failure::bad_input(text)))
 }
 
 /// Takes the names of profiles; help and errors list them.
@@ -264,6 +279,11 @@ mod tests {
         }
         let error = args("--config /nowhere/stack.toml").resolve(0).unwrap_err();
         assert!(error.message().starts_with("/nowhere/stack.toml: cannot be read: "));
+        for (size, line) in [("4KiB", "receive-buffer"), ("2GiB", "receive-buffer-max")] {
+            let error = args(&format!("--set {line}={size}")).resolve(0).unwrap_err();
+            let wanted = format!("stack.{line} = {size}: 16KiB to 1024MiB");
+            assert!(error.message().starts_with(&wanted), "{error:?}");
+        }
         let error = args("--set rto-min=soon").resolve(0).unwrap_err();
         assert!(error.message().starts_with("--set: stack.rto-min = \"soon\": "), "{error:?}");
     }

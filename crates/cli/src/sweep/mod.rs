@@ -19,7 +19,7 @@ use polypath_scenario::{Assignment, Axis, Scalar, Source};
 pub(crate) use self::args::{SWEEP_HELP, SweepArgs};
 use crate::failure::Failure;
 use crate::plot::Canvas;
-use crate::reproduce::advance_shared_bar;
+use crate::progress::advance_shared_bar;
 use crate::talk::Talk;
 use crate::{input, output};
 

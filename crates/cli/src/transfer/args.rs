@@ -117,7 +117,7 @@ pub(crate) struct CommonArgs {
     /// The one of all commands.
     #[arg(skip)]
     pub(crate) quiet: bool,
-    /// Print the result as JSON, one line per transfer (docs/file-transfer.md).
+    /// Print the result as JSON, one line per transfer (docs/how-to/send-files.md).
     #[arg(long)]
     pub(crate) json: bool,
 }
