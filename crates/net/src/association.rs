@@ -20,6 +20,7 @@ use tokio::sync::broadcast;
 pub use crate::contact::Contact;
 use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::inner::Inner;
+use crate::setup_errors::SetupPath;
 use crate::shared::{self, Signals};
 
 /// An association. All methods take `&self`, so one task may send while another receives: put it
@@ -362,15 +363,11 @@ impl Association {
             return Some(Ok(()));
         }
         let remote = remote.to_vec();
-        let everywhere = remote.iter().all(|r| slot.setup_errors().iter().any(|(at, _)| at == r));
-        let trouble = || {
-            let all: Vec<_> =
-                slot.setup_errors().iter().map(|(at, why)| format!("{at}: {why}")).collect();
-            all.join("; ")
-        };
+        let paths = state.core.association(self.h).map(SetupPath::all_of).unwrap_or_default();
+        let errors = slot.setup_errors();
+        let everywhere = errors.filter(|errors| errors.are_everywhere(&paths));
         let error = match &slot.closed {
-            None if everywhere => ConnectError::Unreachable { remote, why: trouble() },
-            None => return None,
+            None => ConnectError::Unreachable { remote, why: everywhere?.describe(&paths) },
             // It was set up, and over before anybody looked.
             Some(CloseReason::PeerAbort { .. }) if slot.established => {
                 state.why_closed(self.h).into()
@@ -378,10 +375,10 @@ impl Association {
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }
-            Some(CloseReason::HandshakeTimeout) if !slot.setup_errors().is_empty() => {
-                ConnectError::Unreachable { remote, why: trouble() }
-            }
-            Some(CloseReason::HandshakeTimeout) => ConnectError::NoAnswer { remote },
+            Some(CloseReason::HandshakeTimeout) => match errors {
+                Some(errors) => ConnectError::Unreachable { remote, why: errors.describe(&paths) },
+                None => ConnectError::NoAnswer { remote },
+            },
             Some(other) => Closed::from(other.clone()).into(),
         };
         Some(Err(error))

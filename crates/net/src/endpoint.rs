@@ -116,7 +116,12 @@ impl Endpoint {
         config: Arc<AssocConfig>,
     ) -> Result<Association, ConnectError> {
         let association = self.begin_association(paths, port, config)?;
-        let remote: Vec<_> = paths.iter().map(|path| path.remote).collect();
+        let mut remote = Vec::new();
+        for path in paths {
+            if !remote.contains(&path.remote) {
+                remote.push(path.remote);
+            }
+        }
         association.set_up(&remote).await?;
         Ok(association)
     }

@@ -184,12 +184,12 @@ pub enum ConnectError {
     /// Refused before a packet was sent.
     #[error(transparent)]
     Refused(#[from] ConnectRefusal),
-    /// Packets could not be sent, or nobody is there.
+    /// Packets could not be sent on any path, or nobody is there.
     #[error("no path to {remote:?}: {why}")]
     Unreachable {
         /// The peer's addresses.
         remote: Vec<SocketAddr>,
-        /// The system's word, per path.
+        /// What became of each path: the system's word, or that nobody answered.
         why: String,
     },
     /// The peer did not answer.

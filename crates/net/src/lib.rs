@@ -42,6 +42,7 @@ mod lane;
 mod local_address;
 mod parts;
 mod reconfig;
+mod setup_errors;
 mod shared;
 mod socket;
 

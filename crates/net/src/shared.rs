@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::contact::Contact;
 use crate::error::{BindError, Closed};
+use crate::setup_errors::SetupErrors;
 use crate::socket::{Opened, Trouble, open_another};
 
 /// Shared by all handles of an endpoint and its reactor.
@@ -87,8 +88,8 @@ pub(crate) struct Slot {
 struct SeldomUsed {
     /// Requests to reconfigure streams that somebody waits for, and the peer's answers.
     reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
-    /// What the system said of packets to these addresses, during set-up.
-    trouble: Vec<(SocketAddr, String)>,
+    /// What the system, or somebody else, said of packets during set-up.
+    setup_errors: SetupErrors,
     /// Why it refused to send on these paths.
     refusals: Vec<(FourTuple, String)>,
 }
@@ -135,17 +136,17 @@ impl Slot {
     }
 
     /// During set-up the system, or somebody else, said that packets do not get there.
-    fn note_trouble(&mut self, tuple: FourTuple, error: &io::Error) {
-        if !self.established && self.setup_errors().iter().all(|(at, _)| *at != tuple.remote) {
+    fn note_trouble(&mut self, now: Time, tuple: FourTuple, error: &io::Error) {
+        if !self.established {
             let seldom = self.seldom.get_or_insert_default();
-            seldom.trouble.push((tuple.remote, error_words(error)));
+            seldom.setup_errors.note(now, tuple, error_words(error));
             self.signals.changed.notify_waiters();
         }
     }
 
-    /// What the system said of packets to these addresses, during set-up.
-    pub(crate) fn setup_errors(&self) -> &[(SocketAddr, String)] {
-        self.seldom.as_ref().map_or(&[], |seldom| &seldom.trouble)
+    /// What went wrong during set-up, if anything did.
+    pub(crate) fn setup_errors(&self) -> Option<&SetupErrors> {
+        self.seldom.as_ref().map(|seldom| &seldom.setup_errors).filter(|errors| !errors.is_empty())
     }
 
     fn refusals(&self) -> &[(FourTuple, String)] {
@@ -297,15 +298,17 @@ impl Shared {
     /// answer to a stranger is lost.
     pub(crate) fn send_failed(&self, flow: Flow, error: &io::Error) {
         let Some(h) = flow.assoc else { return };
+        // Out of memory for a moment, or a packet too long: the path is not to blame.
+        let transient = [nix::Error::ENOBUFS, nix::Error::EMSGSIZE];
+        if transient.iter().any(|e| error.raw_os_error() == Some(*e as i32)) {
+            return;
+        }
         let now = self.clock.now();
         let mut state = self.lock();
         if let Some(slot) = state.slots.get_mut(&h) {
-            slot.note_trouble(flow.tuple, error);
+            slot.note_trouble(now, flow.tuple, error);
         }
-        // Out of memory for a moment, or a packet too long: the path is not to blame.
-        let transient = [nix::Error::ENOBUFS, nix::Error::EMSGSIZE];
-        let transient = transient.iter().any(|e| error.raw_os_error() == Some(*e as i32));
-        if !transient && let Some(association) = state.core.association_mut(h) {
+        if let Some(association) = state.core.association_mut(h) {
             association.path_failed(now, flow.tuple);
             state.note_refusal(h, flow.tuple, error);
         }
@@ -319,15 +322,15 @@ impl Shared {
     }
 
     /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to
-    /// the user, when it is the same everywhere; later the core judges what quotes enough of the
-    /// packet to prove that its sender saw it. Anybody may say it, as often as he likes: what it
-    /// takes does not grow with the number of associations.
+    /// the user, when no path is left; later the core judges what quotes enough of the packet to
+    /// prove that its sender saw it. Anybody may say it, as often as he likes: what it takes does
+    /// not grow with the number of associations.
     pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, trouble: &Trouble) {
         let now = self.clock.now();
         let mut state = self.lock();
         if let Some(slot) = state.set_up_along(tuple) {
             if trouble.errno != nix::Error::EMSGSIZE as i32 {
-                slot.note_trouble(tuple, &io::Error::from_raw_os_error(trouble.errno));
+                slot.note_trouble(now, tuple, &io::Error::from_raw_os_error(trouble.errno));
             }
             return;
         }
