@@ -53,10 +53,52 @@ pub fn format_pages(
                 last = Some(name);
             }
             text.push('\n');
-            text.push_str(&format_markdown(table, 3));
+            if table.data {
+                text.push_str(&format!(
+                    "### {}\n\nAll figures: [{name}.csv]({name}.csv)\n",
+                    table.title
+                ));
+            } else {
+                text.push_str(&format_markdown(table, 3));
+            }
         }
     }
     pages
+}
+
+/// The files of data beside the pages, name and CSV: a line for each figure of the tables that ask
+/// for that.
+///
+/// # Errors
+/// None that memory would give: what writes CSV has one.
+pub(crate) fn format_data(
+    chapters: &[(String, String, Vec<Tabulated>)],
+) -> Result<Vec<(String, Vec<u8>)>, csv::Error> {
+    let all = chapters.iter().flat_map(|(title, _, tables)| tables.iter().map(move |t| (title, t)));
+    let mut files: Vec<(String, csv::Writer<Vec<u8>>)> = Vec::new();
+    for (title, table) in all.filter(|(_, table)| table.data) {
+        let Some(name) = &table.page else { continue };
+        let at = files.iter().position(|(known, _)| known == name).unwrap_or(files.len());
+        if at == files.len() {
+            let mut file = csv::Writer::from_writer(Vec::new());
+            file.write_record(["experiment", "part", "row", "column", "value"])?;
+            files.push((name.clone(), file));
+        }
+        for (heading, rows) in &table.panels {
+            let columns = rows.head.get(table.labels..).unwrap_or_default();
+            for row in &rows.rows {
+                let (labels, values) = row.split_at(table.labels.min(row.len()));
+                let label = labels.join(", ");
+                for (column, value) in columns.iter().zip(values) {
+                    files[at].1.write_record([title, heading, &label, column, value])?;
+                }
+            }
+        }
+    }
+    let whole = |(name, file): (String, csv::Writer<Vec<u8>>)| {
+        file.into_inner().map(|bytes| (name, bytes)).map_err(|error| error.into_error().into())
+    };
+    files.into_iter().map(whole).collect()
 }
 
 /// The file's name as a heading, and where the page comes from.
@@ -81,6 +123,8 @@ mod tests {
             title: format!("Table {name}"),
             note: "Per cent.".into(),
             page: page.map(str::to_owned),
+            data: false,
+            labels: 1,
             panels: vec![(
                 "one".into(),
                 Rows {
@@ -103,5 +147,34 @@ mod tests {
             \n## First\n\nWhy?\n\n### Table a\n\nPer cent.\n\n#### one\n\n| x | a\\|b |\n|---|---|\n| 1 | 2 ± 3 |\n\
             \n## Second\n\nHow?\n\n### Table c\n\nPer cent.\n\n#### one\n\n| x | a\\|b |\n|---|---|\n| 1 | 2 ± 3 |\n";
         assert_eq!(pages[0].1, wanted);
+    }
+
+    #[test]
+    fn tables_of_data_stand_in_a_file_beside_their_page() {
+        let rows = Rows {
+            head: ["buffer", "", "rr", "fixed"].map(str::to_owned).to_vec(),
+            rows: vec![["64 KiB", "goodput Mbit/s", "1.5", "-"].map(str::to_owned).to_vec()],
+        };
+        let table = Tabulated {
+            name: "all".into(),
+            title: "All".into(),
+            note: String::new(),
+            page: Some("page".into()),
+            data: true,
+            labels: 2,
+            panels: vec![("two, equal".into(), rows)],
+        };
+        let chapters = [("First".into(), "Why?".into(), vec![table])];
+        let pages = format_pages(&chapters, "polypath x");
+        assert!(
+            pages[0].1.ends_with("### All\n\nAll figures: [page.csv](page.csv)\n"),
+            "{pages:?}"
+        );
+        let data = format_data(&chapters).unwrap();
+        let text = String::from_utf8(data[0].1.clone()).unwrap();
+        let wanted = "experiment,part,row,column,value\n\
+            First,\"two, equal\",\"64 KiB, goodput Mbit/s\",rr,1.5\n\
+            First,\"two, equal\",\"64 KiB, goodput Mbit/s\",fixed,-\n";
+        assert_eq!((data.len(), data[0].0.as_str(), text.as_str()), (1, "page", wanted));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use polypath_experiments::evaluate::Evaluator;
+use polypath_experiments::evaluate::{Evaluator, Verdict};
 use polypath_experiments::experiment::{Figure, MAIN, Table};
 use polypath_experiments::output::Output;
 use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge_study};
@@ -20,7 +20,7 @@ use crate::markdown::format_summaries;
 use crate::parquet_table::write_parquet;
 use crate::runs::Runs;
 use crate::seal::seal_page;
-use crate::tables::{format_markdown, format_pages};
+use crate::tables::{format_data, format_markdown, format_pages};
 
 /// Where a report goes, and what it says of its making.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,8 @@ pub fn write_report(
         tables.push(exhibits.tabulate_into(&folder)?);
         experiments.push(report);
     }
-    let pages = to.pages.map(|folder| write_pages(folder, studies, &tables, to));
+    let found: Vec<_> = studies.iter().zip(&experiments).zip(&tables).collect();
+    let pages = to.pages.map(|folder| write_pages(folder, &found, to));
     let pages = pages.transpose()?.unwrap_or_default();
     let mut chapters = Vec::new();
     for (n, study) in studies.iter().enumerate() {
@@ -109,7 +110,7 @@ pub fn write_report(
     let path = to.folder.join("report.html");
     write_text(&path, &render_page(&chapters, to.command))?;
     for (name, text) in format_summaries(&experiments, to.command) {
-        let sealed = seal_page(&text, &profiles_of(studies), to.commit);
+        let sealed = seal_page(&text, &profiles_of(studies.iter()), to.commit);
         write_text(&to.folder.join("summary").join(name), &sealed)?;
     }
     Ok(Report { experiments, drawings, page: path, pages })
@@ -129,16 +130,16 @@ pub fn write_runs(folder: &Path, study: &Study, stored: &Stored) -> Result<PathB
     #[cfg(feature = "parquet")]
     {
         let path = folder.join("runs.parquet");
-        let mut out = create(&path)?;
-        write_parquet(&runs, &mut out).map_err(|error| failed(&path, error))?;
-        out.keep().map_err(|error| failed(&path, error))?;
+        let mut out = create_file(&path)?;
+        write_parquet(&runs, &mut out).map_err(|error| write_error(&path, error))?;
+        out.keep_file().map_err(|error| write_error(&path, error))?;
     }
     Ok(path)
 }
 
 /// The profiles of all stacks that were run.
-fn profiles_of(studies: &[Study]) -> Vec<Profile> {
-    let used: Vec<Profile> = studies.iter().flat_map(Study::profiles).collect();
+fn profiles_of<'a>(studies: impl Iterator<Item = &'a Study>) -> Vec<Profile> {
+    let used: Vec<Profile> = studies.flat_map(Study::profiles).collect();
     Profile::ALL.into_iter().filter(|profile| used.contains(profile)).collect()
 }
 
@@ -213,31 +214,60 @@ impl Exhibits<'_> {
     }
 }
 
+/// An experiment, what became of its claims, and its tables.
+type Found<'a> = ((&'a Study, &'a ExperimentReport), &'a Vec<Tabulated>);
+
 /// The pages of the documentation that the tables ask for.
 fn write_pages(
     folder: &Path,
-    studies: &[Study],
-    tables: &[Vec<Tabulated>],
+    found: &[Found<'_>],
     to: Destination<'_>,
 ) -> Result<Vec<PathBuf>, ReportError> {
     let command = format!("{} --tables {}", to.command, folder.display());
-    let chapter = |(study, tables): (&Study, &Vec<Tabulated>)| {
+    let chapter = |((study, report), tables): &Found<'_>| {
         let head = &study.experiment.head;
-        (head.title.clone(), head.question.clone(), tables.clone())
+        let opening = format!("{}\n\n{}", head.question, count_claims(report));
+        (head.title.clone(), opening.trim_end().to_owned(), (*tables).clone())
     };
-    let chapters: Vec<_> = studies.iter().zip(tables).map(chapter).collect();
+    let chapters: Vec<_> = found.iter().map(chapter).collect();
+    let profiles = profiles_of(found.iter().map(|((study, _), _)| *study));
     let mut written = Vec::new();
     for (name, text) in format_pages(&chapters, &command) {
         let path = folder.join(format!("{name}.md"));
-        write_text(&path, &seal_page(&text, &profiles_of(studies), to.commit))?;
+        write_text(&path, &seal_page(&text, &profiles, to.commit))?;
         written.push(path);
+    }
+    let data = format_data(&chapters).map_err(|error| write_error(folder, error))?;
+    for (name, bytes) in data {
+        write_bytes(&folder.join(format!("{name}.csv")), &bytes)?;
     }
     Ok(written)
 }
 
+/// What was found, and what was not: how many claims hold, and which do not.
+fn count_claims(report: &ExperimentReport) -> String {
+    let claims = &report.claims;
+    if claims.is_empty() {
+        return String::new();
+    }
+    let open: Vec<_> = claims.iter().filter(|c| c.finding.verdict != Verdict::Holds).collect();
+    let mut text = format!("Of {} claims {} hold.", claims.len(), claims.len() - open.len());
+    if !open.is_empty() {
+        text.push_str(" The others:\n");
+    }
+    for claim in open {
+        text.push_str(&format!("\n- {}: {}", claim.finding.verdict, claim.title));
+    }
+    text
+}
+
 fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
+    write_bytes(path, text.as_bytes())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), ReportError> {
     let mut out = create_file(path)?;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.keep_file());
+    let written = out.write_all(bytes).and_then(|()| out.keep_file());
     written.map_err(|error| write_error(path, error))
 }
 

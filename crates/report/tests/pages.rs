@@ -22,30 +22,39 @@ fn pages_of(path: &Path) -> Vec<PathBuf> {
     below.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
 }
 
+/// Whether `tools/pages.sh` makes it.
+fn is_result(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with("docs/results"))
+        || path.ends_with("docs/evidence/scheduler-comparison.md")
+}
+
 #[test]
 fn sealed_pages_are_current_and_nobody_edited_them() {
     let mut wrong = Vec::new();
     for path in pages_of(&root().join("docs")) {
         match check_seal(&read(&path)) {
+            Ok(()) => {}
             // A page that no command made has no seal.
-            Ok(()) | Err(SealError::Missing) => {}
+            Err(SealError::Missing) if !is_result(&path) => {}
             Err(error) => wrong.push(format!("{}: {error}", path.display())),
         }
     }
     assert!(wrong.is_empty(), "{}\n{RENEW}", wrong.join("\n"));
 }
 
+/// What README says of all claims, from the last row of the table of results.
+fn count_claims(results: &str) -> String {
+    let row = results.lines().find(|line| line.starts_with("| all |")).expect("a row of all");
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    let [_, _, claims, hold, not, unclear, ..] = cells[..] else { panic!("{row}") };
+    format!(
+        "Of the {claims} claims of six papers {hold} hold in its lab, {not} do not, and {unclear} are unclear"
+    )
+}
+
 #[test]
 fn the_readme_counts_claims_as_the_results_do() {
-    let rows = |text: &str| -> Vec<String> {
-        let table = text.lines().skip_while(|line| !line.starts_with("| paper | claims |"));
-        table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
-    };
-    let results = rows(&read(&root().join("docs/results/README.md")));
-    let told: Vec<String> = rows(&read(&root().join("README.md")))
-        .iter()
-        .map(|row| row.replace("](docs/results/", "]("))
-        .collect();
-    assert!(results.len() > 3, "docs/results/README.md has no table of claims");
-    assert_eq!(told, results, "README.md counts claims differently: {RENEW}");
+    let told = count_claims(&read(&root().join("docs/results/README.md")));
+    let readme = read(&root().join("README.md"));
+    assert!(readme.contains(&told), "README.md lacks {told:?}: {RENEW}");
 }

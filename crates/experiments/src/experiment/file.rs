@@ -238,6 +238,10 @@ pub struct Table {
     pub intervals: bool,
     /// Page of the documentation that shows the table: file name without its ending.
     pub page: Option<String>,
+    /// Whether its figures stand in a file of data beside the page, not on it: a table that nobody
+    /// reads as a whole.
+    #[serde(default)]
+    pub data: bool,
 }
 
 /// What stands in the cells of a table's row.

@@ -130,11 +130,18 @@ impl Experiment {
         let mut axes = read_scenario(source)?.sweep;
         for (name, labels) in &v.cases {
             // A grid without this axis has nothing to change.
-            let named = axes.iter_mut().filter(|axis| axis.name.as_ref() == Some(name));
-            let mut cases: Vec<_> = named.flat_map(|axis| &mut axis.cases).collect();
+            let named = axes.iter_mut().find(|axis| axis.name.as_ref() == Some(name));
+            let Some(axis) = named else { continue };
+            let place = |label: &str| format!("{}.cases.{name}.{label}", v.place);
             for (label, settings) in labels {
-                let found = cases.iter_mut().filter(|case| case.label == *label);
-                found.for_each(|case| case.set.extend(settings.clone()));
+                let Some(case) = axis.cases.iter_mut().find(|case| case.label == *label) else {
+                    let known = axis.cases.iter().map(|case| case.label.as_str());
+                    let known = known.collect::<Vec<_>>().join(", ");
+                    let known = if known.is_empty() { "none: it has no cases" } else { &known };
+                    let text = format!("no case of the axis {name:?} (allowed: {known})");
+                    return Err(self.field_error(&place(label), &text));
+                };
+                case.set.extend(settings.clone());
             }
         }
         source.set_axes(&axes)

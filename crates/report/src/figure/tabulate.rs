@@ -21,6 +21,10 @@ pub struct Tabulated {
     pub note: String,
     /// Page of the documentation that shows it, without its ending.
     pub page: Option<String>,
+    /// Whether its figures stand in a file of data beside that page.
+    pub data: bool,
+    /// How many columns say what a row is, before those with figures.
+    pub labels: usize,
     /// Heading, which may be empty, and text of each part.
     pub panels: Vec<(String, Rows)>,
 }
@@ -44,6 +48,8 @@ pub fn tabulate_results(table: &Table, evaluator: &Evaluator<'_>) -> Result<Tabu
         title: table.title.clone(),
         note: table.note.clone(),
         page: table.page.clone(),
+        data: table.data,
+        labels: head.len() - filled.columns.len(),
         panels: panels.collect(),
     })
 }

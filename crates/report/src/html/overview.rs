@@ -71,7 +71,8 @@ fn write_open_claims(page: &mut Page, chapters: &[Chapter<'_>]) {
     }
     page.push_line("<h2 id=\"open\">What does not hold, and what is unclear</h2>");
     page.push_line(
-        "<table><tr><th>claim</th><th>verdict</th><th>the paper says</th><th>explanation</th></tr>",
+        "<table class=\"prose\"><tr><th>claim</th><th>verdict</th><th>the paper says</th>\
+         <th>explanation</th></tr>",
     );
     for claim in open {
         let why = claim.explain.as_deref().unwrap_or("No explanation given.");

@@ -29,8 +29,8 @@ impl Page {
 
     /// The whole page; `script` may be empty. Tables that are wider than the screen scroll.
     pub(super) fn finish(self, script: &str) -> String {
-        let scroll = "<div class=\"scroll\"><table>";
-        let mut text = self.text.replace("<table>", scroll).replace("</table>", "</table></div>");
+        let scroll = "<div class=\"scroll\"><table";
+        let mut text = self.text.replace("<table", scroll).replace("</table>", "</table></div>");
         if !script.is_empty() {
             text.push_str(&format!("<script>\n{script}</script>\n"));
         }
