@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use polypath_experiments::experiment::{Experiment, Paper, Reading, find_files};
+use polypath_experiments::experiment::{Experiment, Paper, Reading, Variant, find_files};
 
 fn papers() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/papers")
@@ -115,5 +115,35 @@ fn what_a_claim_of_a_paper_lacks_is_named_in_one_line() {
     ] {
         let error = read(experiment, Some(&paper)).unwrap_err();
         assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// A label that no case of the axis has was once passed over, and the alternative was none.
+#[test]
+fn an_alternative_names_cases_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("1.toml");
+    let axes = [
+        "cases = [{ label = 'small', set = { 'path.A.rate' = '2Mbit/s' } }]",
+        "set = ['path.A.rate']\nvalues = ['2Mbit/s']",
+    ];
+    let expand = |axis: &str, label: &str| {
+        let text = format!(
+            "[[sweep]]\nname = 'size'\n{axis}\n{EXPERIMENT}[[alternative]]\nname = 'later'\n\
+             cases = {{ size = {{ {label} = {{ 'path.A.delay' = '5ms' }} }} }}\n"
+        );
+        fs::write(&file, text).unwrap();
+        let experiment = Experiment::from_file(&file).unwrap();
+        let cases = experiment.alternatives[0].cases.clone();
+        let variant = Variant { cases, place: "alternative[0]".to_owned(), ..Variant::default() };
+        experiment.expand_grids(&variant).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(expand(axes[0], "small"), Ok(()));
+    for (axis, allowed) in
+        [(axes[0], "allowed: small"), (axes[1], "allowed: none: it has no cases")]
+    {
+        let error = expand(axis, "large").unwrap_err();
+        let parts = ["alternative[0].cases.size.large", "no case of the axis \"size\"", allowed];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }

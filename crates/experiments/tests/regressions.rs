@@ -20,6 +20,8 @@ const EXPECTED_FAILURES: &[&str] = &[
     "R-E-jitter",
     "R-G-collapse",
     "R-G-flap",
+    "R-M-one-stream-small-buffer",
+    "R-N-small-buffer-unequal-rates",
 ];
 
 /// Claims that failed once and were cured.

@@ -101,5 +101,6 @@ fn the_example_runs() {
     let scenario = Source::new("two-nats.toml", text).unwrap().parse_scenario().unwrap();
     let result = run(&world_spec(&scenario, false).unwrap(), 1, None).unwrap();
     assert_eq!(result.nats.len(), 2);
-    assert!(result.flows[0].total.goodput > 30e6, "{}", result.flows[0].total.goodput);
+    // More than the faster path alone carries.
+    assert!(result.flows[0].total.goodput > 50e6, "{}", result.flows[0].total.goodput);
 }

@@ -153,7 +153,7 @@ fn mean_and_ci(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 }
 
 #[test]
-#[ignore = "some ten thousand transfers; a figure for whoever asks"]
+#[ignore = "10,000 transfers, an hour: made by hand when ns2 changes (data/ns2/README.md)"]
 #[expect(clippy::disallowed_methods, reason = "whoever runs it says what and how much")]
 fn every_row_of_ns2_beside_the_profile() {
     let seeds: u64 = std::env::var("POLYPATH_SEEDS").map_or(60, |s| s.parse().unwrap());

@@ -3,7 +3,7 @@
 //!
 //! A byte sent on path i occupies the buffer for at least its *hold time* h_i: the way there, a
 //! packet's serialisation, and the way of the SACK back. With rates x_i and a buffer of B bytes,
-//! sum x_i h_i <= B, and no link carries more than its rate. `docs/throughput-bounds.md` has the
+//! sum x_i h_i <= B, and no link carries more than its rate. `docs/explanation/throughput-bounds.md` has the
 //! reasoning, and how far the figures can be off.
 
 mod bound;
