@@ -69,7 +69,7 @@ pub(super) struct Books {
     renumbered: bool,
     /// Interleaved messages filled a receive buffer together, at an end that takes them whole
     /// alone: nobody broke the protocol, and yet none of them could ever be complete
-    /// (docs/interleaving.md).
+    /// (docs/explanation/streams.md).
     pub(super) filled: bool,
     sides: u32,
 }
