@@ -18,7 +18,7 @@ fn a_draw_runs_in_both_worlds_and_what_was_passed_over_is_counted() {
     if output.status.code() == Some(MISSING) {
         return polypath_emu::for_tests::skip(&talk);
     }
-    // How well they agree is for docs/population-on-wires.md, on a quiet machine.
+    // How well they agree is for docs/evidence/population-on-wires.md, on a quiet machine.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{talk}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let draw = &report["draws"][0];

@@ -125,7 +125,7 @@ fn a_limit_is_a_rate() {
 
 #[test]
 fn help_and_documentation_name_the_exit_codes() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/file-transfer.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/send-files.md");
     let page = fs::read_to_string(page).unwrap();
     for command in ["send", "receive"] {
         let help = text(&polypath().args([command, "--help"]).output().unwrap().stdout);
