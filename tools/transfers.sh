@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Files over two emulated paths: polypath beside rsync and scp, for the table of docs/file-transfer.md. Needs root, rsync and
+# Files over two emulated paths: polypath beside rsync and scp, for the table of docs/how-to/send-files.md. Needs root, rsync and
 # sshd; keys and everything else lie in a folder that goes at the end. The argument is how often each case is run (1 without one);
 # POLYPATH names a binary in place of the one that is built.
 set -euo pipefail

@@ -22,11 +22,11 @@ fn polypath_and_usrsctp_understand_each_other() {
 
 #[test]
 fn the_page_has_every_case() {
-    let page = include_str!("../../docs/interop.md");
+    let page = include_str!("../../docs/evidence/interop.md");
     for case in CASES {
         let cell = |ours| if case.only.is_none_or(|only| only == ours) { "ok" } else { "—" };
         let [client, server] = ROLES.map(cell);
         let line = format!("| {} | {client} | {server} |", case.name);
-        assert!(page.contains(&line), "{line}: write docs/interop.md anew");
+        assert!(page.contains(&line), "{line}: write docs/evidence/interop.md anew");
     }
 }

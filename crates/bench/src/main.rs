@@ -1,6 +1,6 @@
 //! Speed, as ratios measured in one run: our simulator beside ns-2, and the protocol core alone.
 //!
-//! `cargo run --release -p polypath-bench` prints the table that `docs/benchmarks.md` keeps.
+//! `cargo run --release -p polypath-bench` prints the table that `docs/evidence/benchmarks.md` keeps.
 
 mod core;
 mod cpu;
@@ -48,7 +48,7 @@ struct Args {
     #[arg(long)]
     schedulers: bool,
     /// Print the speed on veth pairs beside usrsctp, kernel TCP and kernel MPTCP, and nothing else
-    /// (docs/speed.md). Needs root, libusrsctp-dev, and `polypath` beside this program.
+    /// (docs/evidence/speed.md). Needs root, libusrsctp-dev, and `polypath` beside this program.
     #[arg(long)]
     wire: bool,
     /// Print the goodput over emulated links beside the same stacks, and nothing else. Needs the

@@ -8,7 +8,10 @@ use crate::nearest::did_you_mean;
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy of this name.
-    #[error("{kind} {name:?} is unknown{}; allowed: {allowed}", did_you_mean(name, allowed.split(", ")))]
+    #[error(
+        "{kind} {name:?} is unknown{}; allowed: {allowed}",
+        did_you_mean(name, allowed.split(", "))
+    )]
     UnknownPolicy {
         /// Which of the five.
         kind: PolicyKind,
@@ -28,7 +31,10 @@ pub enum PolicyError {
         part: String,
     },
     /// The policy has no such option.
-    #[error("{kind} {text:?}: option {option:?} is unknown{}; allowed: {allowed}", did_you_mean(option, allowed.split(", ")))]
+    #[error(
+        "{kind} {text:?}: option {option:?} is unknown{}; allowed: {allowed}",
+        did_you_mean(option, allowed.split(", "))
+    )]
     UnknownOption {
         /// Which of the five.
         kind: PolicyKind,

@@ -1,5 +1,5 @@
 //! What the best of all schedules carries of one ordered stream over a fast and a slow path, on a
-//! case that is small enough to try them all (docs/knapsack.md, "One ordered stream").
+//! case that is small enough to try them all (docs/explanation/knapsack.md, "One ordered stream").
 //!
 //! A schedule is the order of paths that consecutive packets take, again and again. Given that
 //! order, nothing is gained by sending later than the buffer and the links allow, so the order

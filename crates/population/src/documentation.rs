@@ -4,7 +4,7 @@ use crate::application::Application;
 use crate::feature::Feature;
 use crate::quantity::{self, PATHS, PLAIN, Shape};
 
-/// The tables of distributions in `docs/population.md`.
+/// The tables of distributions in `docs/evidence/population.md`.
 pub fn distribution_tables() -> String {
     let mut out = String::from("| drawn | range | spread | and |\n|---|---|---|---|\n");
     for quantity in quantity::ALL {

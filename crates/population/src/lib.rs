@@ -15,7 +15,7 @@
 //! # Ok::<(), polypath_population::DrawError>(())
 //! ```
 //!
-//! `docs/population.md` says what is drawn from what.
+//! `docs/evidence/population.md` says what is drawn from what.
 
 mod application;
 mod dice;

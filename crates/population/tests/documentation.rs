@@ -1,4 +1,4 @@
-//! `docs/population.md` says what is drawn.
+//! `docs/evidence/population.md` says what is drawn.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ const END: &str = "<!-- distributions: end -->\n";
 /// With `UPDATE_POPULATION_PAGE=1` it writes them there.
 #[test]
 fn the_page_has_the_distributions_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/population.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/population.md");
     let page = fs::read_to_string(&path).expect("readable");
     let (head, rest) = page.split_once(BEGIN).expect("the mark of their beginning");
     let (tables, tail) = rest.split_once(END).expect("the mark of their end");

@@ -1,4 +1,4 @@
-//! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
+//! How well shared bottlenecks are found: prints the tables of `docs/explanation/shared-bottlenecks.md`.
 //!
 //! `cargo run --release -p polypath-sim --example sharing -- seeds=1,5 rates=8,30
 //! delays=10,30,40,40 queues=50,200 paths=shared beside=Flow scheduler=knapsack congestion=rfc9260

@@ -2,7 +2,7 @@
 //! paths, the first second.
 //!
 //! `cargo test -p polypath-sim --test all -- --nocapture --test-threads 1` prints the rows
-//! of `docs/congestion.md`.
+//! of `docs/explanation/congestion-control.md`.
 
 use crate::common;
 use std::sync::Arc;

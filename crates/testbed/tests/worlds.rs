@@ -30,7 +30,7 @@ fn a_saturated_flow_runs_in_both_worlds_over_both_paths() {
         "[[flow]]\napp = 'saturated'\nmessage = '1444B'\n[time]\nsettle = '1s'\nmeasure = '1s'\n";
     let Some(comparison) = run(flow) else { return };
     let [flow] = &comparison.flows[..] else { panic!("{comparison:?}") };
-    // More than either path could carry alone; how exactly the worlds agree is for docs/worlds.md
+    // More than either path could carry alone; how exactly the worlds agree is for docs/evidence/worlds.md
     // on a quiet machine.
     assert!(flow.goodput.simulated > 8.5e6 && flow.goodput.emulated > 8.5e6, "{flow:?}");
     assert!(flow.delay_mean.is_some_and(|delay| delay.emulated > 0.005), "{flow:?}");

@@ -7,7 +7,7 @@ use super::outcome::{Cell, Matrix, Row};
 const HEAD: &str = "\
 # Polypath and usrsctp
 
-Written by `cargo run --release -p polypath-interop -- matrix --write docs/interop.md` (as root); `cargo test` holds the same
+Written by `cargo run --release -p polypath-interop -- matrix --write docs/evidence/interop.md` (as root); `cargo test` holds the same
 conversations. The other stack is usrsctp, FreeBSD's SCTP in user space, as Debian packages it (`libusrsctp-dev` 0.9.5);
 `interop/README.md` describes its end, and its known faults.
 

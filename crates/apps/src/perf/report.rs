@@ -1,4 +1,4 @@
-//! What is told at the end: plain data, the same in JSON (docs/perf.md).
+//! What is told at the end: plain data, the same in JSON (docs/how-to/measure-a-network.md).
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -10,7 +10,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("earliest-deli
     Ok(Box::new(|_, _| Box::new(EarliestDelivery)))
 })
 .summary("the path on which it arrives first, losses and full windows counted in")
-.source("this project; docs/knapsack.md");
+.source("this project; docs/explanation/knapsack.md");
 
 /// Half a round trip away, and one and a half more when it is lost again: to notice it, and the
 /// next try. What is in flight beyond the window has to be acknowledged first.

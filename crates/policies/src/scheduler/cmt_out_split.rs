@@ -47,7 +47,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("cmt-out-split
     .summary(
         "the buffer split by need, fastest path first; ranked by outstanding data over the share",
     )
-    .source("this project, on the conclusion of S4 and S2 section 4; docs/schedulers.md")
+    .source("this project, on the conclusion of S4 and S2 section 4; docs/reference/schedulers.md")
     .options(&[OptionEntry {
         name: "queue",
         default: "8",

@@ -22,7 +22,7 @@ use polypath_proto::view::{AssocView, PathView};
 use super::intervals::{Mean, SHORTEST};
 
 // The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`
-// (docs/sharing.md has its rows).
+// (docs/explanation/shared-bottlenecks.md has its rows).
 
 /// A path that is tested yields this part of its own bytes in the queue, but no more than the
 /// second part of what it has in flight.

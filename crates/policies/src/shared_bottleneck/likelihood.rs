@@ -3,7 +3,7 @@
 use super::active_test::Effect;
 
 // The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`
-// (docs/sharing.md has its rows).
+// (docs/explanation/shared-bottlenecks.md has its rows).
 
 /// Weight of a test, as a part of that of the next one.
 const TEST_FADE: f64 = 0.95;

@@ -40,7 +40,7 @@ use regression::Sample;
 use regression::{Regression, Response};
 
 // The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`,
-// whose rows docs/sharing.md has: paths of one queue and of two, alike and unlike, with and without
+// whose rows docs/explanation/shared-bottlenecks.md has: paths of one queue and of two, alike and unlike, with and without
 // others.
 
 /// A change of flight or delay is the difference from a moving average, of which each interval

@@ -10,7 +10,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("requirement
     Ok(Box::new(|_, _| Box::new(ByRequirements::default())))
 })
 .summary("by declared priority, then low delay, then deadline; round robin among the rest")
-.source("this project; docs/knapsack.md");
+.source("this project; docs/explanation/knapsack.md");
 
 /// Lowest priority value first; within it streams of low delay, then those with a deadline, either
 /// by what is due first, then the others in turn. Where nothing is declared it is a round robin.

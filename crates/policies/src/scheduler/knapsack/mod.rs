@@ -33,7 +33,7 @@ use streams::Streams;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", read_options)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
-    .source("this project; docs/knapsack.md")
+    .source("this project; docs/explanation/knapsack.md")
     .options(&[
         OptionEntry {
             name: "slack",
