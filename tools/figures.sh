@@ -163,8 +163,24 @@ draw_repeat_a_figure() {
 	cp "$work/papers/S1-F3/F3.svg" "$figures/repeat-a-figure.svg"
 }
 
+# The lossy path's window in two runs that differ in their seeds.
+draw_determinism() {
+	local seed
+	for seed in 7 8; do
+		polypath simulate lossy-second-path --seed "$seed" --set time.settle=1s --set time.measure=2s --trace - 2>/dev/null |
+			sed "s/\"flow\":\"[^\"]*\"/\"flow\":\"seed $seed\"/"
+	done | grep '"path":1' | grep '"host":"client"' >"$work/determinism.jsonl"
+	polypath plot "$work/determinism.jsonl" --y cwnd --title 'The lossy path, two seeds' --out "$figures/determinism.svg"
+}
+
+# Figure 4 of S1 beside ns-2's results.
+draw_verification() {
+	polypath reproduce S1-F4 --no-sensitivity --out "$work/verification" >/dev/null
+	cp "$work/verification/S1-F4/F4a.svg" "$figures/verification.svg"
+}
+
 if [ $# = 0 ]; then
-	set -- paths receive-buffer cmt failover knapsack-buffers changing-paths first-experiment repeat-a-figure bbr-states
+	set -- paths receive-buffer cmt failover knapsack-buffers changing-paths first-experiment repeat-a-figure determinism verification bbr-states
 fi
 for figure; do
 	echo "$figure" >&2
