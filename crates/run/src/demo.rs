@@ -12,7 +12,7 @@ use crate::run::{Recording, RunError, run_world};
 use crate::world::world_spec;
 
 /// The demo's network, a file of the examples.
-const SCENARIO: &str = include_str!("../../../scenarios/examples/three-dissimilar.toml");
+const SCENARIO: &str = include_str!("../files/three-dissimilar.toml");
 /// What the demo found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Demo {

@@ -189,3 +189,29 @@ fn no_address_is_made_up() {
         }
     }
 }
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    entries.flat_map(below).filter(|path| path.extension().is_some_and(|e| e == "rs")).collect()
+}
+
+/// A package holds its folder and nothing else: what its sources include from elsewhere is missing
+/// there. Tests may, since packages are not tested.
+#[test]
+fn sources_include_files_of_their_package_alone() {
+    let mut outside = Vec::new();
+    for package in published() {
+        let folder = package.folder.join("src");
+        for file in sources(&folder) {
+            let text = fs::read_to_string(&file).unwrap();
+            let depth = file.strip_prefix(&package.folder).unwrap().components().count() - 1;
+            let included =
+                text.split("include_str!(\"").skip(1).filter_map(|r| r.split('"').next());
+            let far = included.filter(|path| path.matches("../").count() > depth);
+            outside.extend(far.map(|path| format!("{}: {path}", file.display())));
+        }
+    }
+    assert!(outside.is_empty(), "{outside:#?}");
+}
