@@ -186,6 +186,9 @@ for figure; do
 	echo "$figure" >&2
 	case $figure in
 	bbr-states) cargo run --quiet --release -p polypath-report --example bbr_states >"$figures/bbr-states.svg" ;;
-	*) "draw_${figure//-/_}" ;;
+	*)
+		declare -F "draw_${figure//-/_}" >/dev/null || { echo "$figure: no figure has this name (without one: all)" >&2; exit 2; }
+		"draw_${figure//-/_}"
+		;;
 	esac
 done

@@ -1,6 +1,7 @@
 //! Speed, as ratios measured in one run: our simulator beside ns-2, and the protocol core alone.
 //!
-//! `cargo run --release -p polypath-bench` prints the table that `docs/evidence/benchmarks.md` keeps.
+//! `cargo run --release -p polypath-bench` prints the table that `docs/evidence/benchmarks.md`
+//! keeps.
 
 mod core;
 mod cpu;

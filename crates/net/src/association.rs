@@ -363,8 +363,10 @@ impl Association {
             return Some(Ok(()));
         }
         let remote = remote.to_vec();
-        let paths = state.core.association(self.h).map(SetupPath::all_of).unwrap_or_default();
         let errors = slot.setup_errors();
+        // Nearly always there are none, and nobody asks for the paths.
+        let association = errors.and_then(|_| state.core.association(self.h));
+        let paths = association.map(SetupPath::all_of).unwrap_or_default();
         let everywhere = errors.filter(|errors| errors.are_everywhere(&paths));
         let error = match &slot.closed {
             None => ConnectError::Unreachable { remote, why: everywhere?.describe(&paths) },

@@ -1,4 +1,5 @@
-//! The states of `bbr` over one simulated run: draws the figure of `docs/explanation/congestion-control.md`.
+//! The states of `bbr` over one simulated run: draws the figure of
+//! `docs/explanation/congestion-control.md`.
 //!
 //! `cargo run -p polypath-report --example bbr_states > docs/figures/bbr-states.svg`
 //!

@@ -48,7 +48,8 @@ fn count_claims(results: &str) -> String {
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
     let [_, _, claims, hold, not, unclear, ..] = cells[..] else { panic!("{row}") };
     format!(
-        "Of the {claims} claims of six papers {hold} hold in its lab, {not} do not, and {unclear} are unclear"
+        "Of the {claims} claims of six papers {hold} hold in its lab, {not} do not, and {unclear} are \
+         unclear"
     )
 }
 

@@ -1,4 +1,5 @@
-//! Random worlds that found a fault, played again. What each of them was: `docs/measurements/hostile-worlds.md`.
+//! Random worlds that found a fault, played again. What each of them was:
+//! `docs/measurements/hostile-worlds.md`.
 //! A change of the generator makes other worlds of them; then they are worlds like any others.
 
 mod common;

@@ -2,6 +2,8 @@
 //! add polypath`.
 
 mod executor;
+/// That of the tutorial docs/tutorials/first-scheduler.md.
+#[path = "../../../crates/polypath/examples/first_scheduler/scheduler.rs"]
 mod scheduler;
 mod statistics;
 

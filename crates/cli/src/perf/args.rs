@@ -143,7 +143,8 @@ pub(crate) struct PerfArgs {
     /// Show the paths live instead of lines per interval.
     #[arg(long, conflicts_with_all = ["json", "server"])]
     pub(crate) live: bool,
-    /// Print JSON: the client one object (docs/how-to/measure-a-network.md), the server one line per association.
+    /// Print JSON: the client one object (docs/how-to/measure-a-network.md), the server one line
+    /// per association.
     #[arg(short = 'J', long)]
     pub(crate) json: bool,
 }

@@ -1,5 +1,6 @@
 //! Pages of the reference that the program itself writes: commands, scenario fields, what `--json`
-//! and `--trace` print. `UPDATE_DOCS=1 cargo test -p polypath-cli --test book reference` renews them.
+//! and `--trace` print. `UPDATE_DOCS=1 cargo test -p polypath-cli --test book reference` renews
+//! them.
 
 use std::fmt::Write as _;
 use std::fs;

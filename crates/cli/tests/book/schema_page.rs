@@ -75,7 +75,7 @@ impl SchemaPage<'_> {
         let Some(fields) = of["properties"].as_object() else { return };
         page.push_str("\n| field | value | what it is |\n|---|---|---|\n");
         let needed = of["required"].as_array().map_or(&[][..], Vec::as_slice);
-        // A schema of what is printed has all fields; in a file, what must be there is worth a word.
+        // What is printed has all fields; in a file, what must be there is worth a word.
         let mark = of["additionalProperties"] == Value::Bool(false);
         for (name, field) in fields {
             let must = mark && needed.iter().any(|needed| needed == name);

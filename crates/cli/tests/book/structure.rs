@@ -1,4 +1,4 @@
-//! What readers find: links that lead somewhere, every page within two clicks, few words, plain ones.
+//! What readers find: links that lead somewhere, every page within two clicks, few and plain words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The commands of README.md, the tutorials and the how-tos, pasted as a reader would paste them, and
-//! what they print beside what the page says. CONTRIBUTING.md says how blocks are marked.
+//! The commands of README.md, the tutorials and the how-tos, pasted as a reader would paste them,
+//! and what they print beside what the page says. CONTRIBUTING.md says how blocks are marked.
 
 use std::ffi::OsString;
 use std::fs;

@@ -126,8 +126,8 @@ impl Page {
         }
         self.push_line("<h4>Claims</h4>");
         self.push_line(&format!(
-            "<table class=\"prose\"><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th>\
-             {}<th>the paper's figure, and ours</th></tr>",
+            "<table class=\"prose\"><tr><th>claim</th><th>the paper says</th><th>verdict</th>\
+             <th>measured</th>{}<th>the paper's figure, and ours</th></tr>",
             reading_heads(readings)
         ));
         for claim in claims {

@@ -105,7 +105,8 @@ impl Page {
                 }
                 _ => {
                     return Err(format!(
-                        "part {number} (below {heading:?}) is neither a text nor rows with code and test"
+                        "part {number} (below {heading:?}) is neither a text nor rows with code \
+                         and test"
                     ));
                 }
             });
