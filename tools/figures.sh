@@ -7,7 +7,8 @@ figures=$PWD/docs/figures
 scenarios=$PWD/scenarios
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-program=$(command -v "${POLYPATH:-polypath}")
+program=$(command -v "${POLYPATH:-polypath}") || { echo "tools/figures.sh: there is no ${POLYPATH:-polypath} (POLYPATH names the program)" >&2; exit 1; }
+command -v jq >/dev/null || { echo "tools/figures.sh: jq is missing" >&2; exit 1; }
 polypath() { "$program" --quiet "$@"; }
 
 # What a sender sees of two paths: smoothed round-trip times and windows.

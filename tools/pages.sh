@@ -13,7 +13,8 @@ cp "$out"/papers/summary/*.md docs/results/
 # Ours beside the published schedulers.
 polypath reproduce P-any-order P-one-stream P-streams --no-sensitivity --out "$out/schedulers" --tables docs/evidence >/dev/null
 
-# README counts all claims.
+# README and the index of evidence count all claims.
 counts=$(awk -F'|' '/^\| all \|/ { gsub(/ /, ""); print $3, $4, $5, $6 }' docs/results/README.md)
 read -r claims hold not unclear <<<"$counts"
 sed -i -E "s/^Of the [0-9]+ claims of six papers .* are unclear/Of the $claims claims of six papers $hold hold in its lab, $not do not, and $unclear are unclear/" README.md
+sed -i -E "s/\\[[0-9]+ of [0-9]+ hold, [0-9]+ do not, [0-9]+ are unclear\\]/[$hold of $claims hold, $not do not, $unclear are unclear]/" docs/evidence/README.md
