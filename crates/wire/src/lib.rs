@@ -53,18 +53,18 @@ mod writer;
 pub use cause::{Causes, CausesBuf, ErrorCause, RawCause};
 pub use chunk::{
     AbortChunk, AsconfAckChunk, AsconfChunk, AuthChunk, Chunk, ChunkBuf, CookieEchoChunk,
-    DATA_HEADER_LEN, DataChunk, DataFlags, ErrorChunk, ForwardTsnChunk, ForwardTsnRepr, GapBlock,
-    GapBlocks, HeartbeatAckChunk, HeartbeatChunk, HeartbeatRepr, I_DATA_HEADER_LEN, IDataChunk,
-    IForwardTsnChunk, IForwardTsnRepr, InitAckChunk, InitAckRepr, InitChunk, InitFixed, InitRepr,
-    NrSackChunk, NrSackRepr, PadChunk, PadRepr, RawChunk, ReconfigChunk, SACKS_ARE_SPACED,
-    SackChunk, SackRepr, ShutdownChunk, SkippedMessage, SkippedStream, TimedHeartbeatAck, Tsns,
-    dac_count, dac_flags,
+    DATA_HEADER_LEN, DataChunk, DataFlags, DtlsChunk, ErrorChunk, ForwardTsnChunk, ForwardTsnRepr,
+    GapBlock, GapBlocks, HeartbeatAckChunk, HeartbeatChunk, HeartbeatRepr, I_DATA_HEADER_LEN,
+    IDataChunk, IForwardTsnChunk, IForwardTsnRepr, InitAckChunk, InitAckRepr, InitChunk, InitFixed,
+    InitRepr, NrSackChunk, NrSackRepr, PadChunk, PadRepr, RawChunk, ReconfigChunk,
+    SACKS_ARE_SPACED, SackChunk, SackRepr, ShutdownChunk, SkippedMessage, SkippedStream,
+    TimedHeartbeatAck, Tsns, dac_count, dac_flags,
 };
 pub use error::{Item, WireError, WireErrorKind};
 pub use header::{COMMON_HEADER_LEN, CommonHeader};
 pub use items::{Items, ItemsBuf, WireItem};
 pub use packet::{ChecksumCheck, ChunkIter, PacketView};
-pub use param::{Parameter, Params, ParamsBuf, RawParam};
+pub use param::{KeyManagementOffer, Parameter, Params, ParamsBuf, RawParam};
 pub use serial::{Mid, Ssn, StreamId, Tsn};
 pub use unknown::UnknownAction;
 pub use writer::{ChecksumMode, EncodeChunk, NoRoom, PacketWriter};

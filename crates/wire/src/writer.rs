@@ -37,6 +37,8 @@ pub enum ChecksumMode {
 pub struct PacketWriter<'b> {
     buf: &'b mut Vec<u8>,
     start: usize,
+    /// Bytes in front of the first chunk.
+    head: usize,
     limit: usize,
 }
 
@@ -54,7 +56,18 @@ impl<'b> PacketWriter<'b> {
         let start = buf.len();
         let header = CommonHeader { source_port, destination_port, verification_tag, checksum: 0 };
         buf.extend_from_slice(&header.to_bytes());
-        Self { buf, start, limit }
+        Self { buf, start, head: COMMON_HEADER_LEN, limit }
+    }
+
+    /// Leaves `headroom` bytes in front of the first chunk, and `trailer` behind the last, for
+    /// [`seal`](Self::seal) to fill. Before any chunk is written.
+    #[inline]
+    #[must_use]
+    pub fn with_room(mut self, headroom: usize, trailer: usize) -> Self {
+        self.head += headroom;
+        self.buf.resize(self.start + self.head, 0);
+        self.limit = self.limit.saturating_sub(trailer);
+        self
     }
 
     /// Bytes written so far, common header included.
@@ -68,7 +81,7 @@ impl<'b> PacketWriter<'b> {
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() <= COMMON_HEADER_LEN
+        self.len() <= self.head
     }
 
     /// Bytes left for chunks and their padding; a multiple of 4.
@@ -105,20 +118,20 @@ impl<'b> PacketWriter<'b> {
     /// The chunks written so far with their padding, for an HMAC over them (RFC 4895 section 6.2).
     #[must_use]
     pub fn chunk_area(&self) -> &[u8] {
-        self.buf.get(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
+        self.buf.get(self.start + self.head..).unwrap_or_default()
     }
 
     /// The chunks written so far, for the HMAC to be filled in.
     #[must_use]
     pub fn chunk_area_mut(&mut self) -> &mut [u8] {
-        self.buf.get_mut(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
+        self.buf.get_mut(self.start + self.head..).unwrap_or_default()
     }
 
     /// Puts a chunk in front of what stands at byte `at` of the [chunk area](Self::chunk_area): an
     /// AUTH chunk before what it shall cover. The limit is not asked: who inserts has kept the
     /// room. Beyond the end it does nothing.
     pub fn insert(&mut self, at: usize, chunk: &impl EncodeChunk) {
-        let at = self.start + COMMON_HEADER_LEN + at;
+        let at = self.start + self.head + at;
         if at > self.buf.len() {
             return;
         }
@@ -128,7 +141,19 @@ impl<'b> PacketWriter<'b> {
         self.buf.splice(at..at, bytes);
     }
 
-    /// Seals the packet and returns its length in bytes.
+    /// Has what stands behind the common header made one protected chunk: `seal` is given the buffer
+    /// and where the headroom begins. `None`, and the buffer is as it was before, if it says that it
+    /// cannot.
+    #[inline]
+    pub fn seal(self, seal: impl FnOnce(&mut Vec<u8>, usize) -> bool) -> Option<Self> {
+        if !seal(self.buf, self.start + COMMON_HEADER_LEN) {
+            self.abandon();
+            return None;
+        }
+        Some(self)
+    }
+
+    /// Fills the checksum in and returns the packet's length in bytes.
     #[inline]
     pub fn finish(self, checksum: ChecksumMode) -> usize {
         let packet = self.buf.get_mut(self.start..).unwrap_or_default();
@@ -205,6 +230,27 @@ mod tests {
         writer.insert(21, &PadRepr { len: 0 });
         let area = [132, 0, 0, 5, 0, 0, 0, 0, 7, 0, 0, 8, 0, 0, 0, 1, 132, 0, 0, 4];
         assert_eq!(writer.chunk_area(), area);
+    }
+
+    #[test]
+    fn room_is_left_around_the_chunks_of_a_packet_that_is_sealed() {
+        let mut buf = vec![9];
+        let mut writer = PacketWriter::new(&mut buf, 40, 1, 2, 3).with_room(8, 12);
+        assert!(writer.is_empty());
+        assert_eq!(writer.remaining(), 8);
+        writer.push(&SHUTDOWN).unwrap();
+        assert_eq!((writer.len(), writer.remaining()), (28, 0));
+        assert_eq!(writer.chunk_area(), [7, 0, 0, 8, 0, 0, 0, 1]);
+        let sealed = writer.seal(|buf, at| {
+            assert_eq!((at, buf.len()), (13, 29));
+            buf.resize(41, 7);
+            true
+        });
+        assert_eq!(sealed.unwrap().finish(ChecksumMode::Crc32c), 40);
+        PacketView::parse(&buf[1..], ChecksumCheck::Verify).unwrap();
+        let writer = PacketWriter::new(&mut buf, 40, 1, 2, 3).with_room(8, 12);
+        assert!(writer.seal(|_, _| false).is_none());
+        assert_eq!(buf.len(), 41);
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn golden_vectors_cover_every_chunk_parameter_and_cause() {
         names.dedup();
         names.len()
     };
-    assert_eq!((count("chunk"), count("param"), count("cause")), (23, 29, 20));
+    assert_eq!((count("chunk"), count("param"), count("cause")), (24, 30, 24));
 }
 
 #[test]

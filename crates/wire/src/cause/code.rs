@@ -26,6 +26,15 @@ pub const RESTART_WITH_NEW_ADDRESSES: u16 = 11;
 pub const USER_INITIATED_ABORT: u16 = 12;
 /// Protocol Violation (RFC 9260).
 pub const PROTOCOL_VIOLATION: u16 = 13;
+/// Missing DTLS Chunk Support (draft-ietf-tsvwg-sctp-dtls-chunk, as are the next three; to be
+/// confirmed by IANA).
+pub const MISSING_DTLS_CHUNK: u16 = 100;
+/// No Common DTLS Key Management Method.
+pub const NO_COMMON_KEY_MANAGEMENT: u16 = 101;
+/// DTLS Key Management Tie Breaker Collision.
+pub const TIE_BREAKER_COLLISION: u16 = 102;
+/// Incompatible DTLS Key Management Roles.
+pub const INCOMPATIBLE_ROLES: u16 = 103;
 /// Request to Delete Last Remaining IP Address (RFC 5061).
 pub const DELETE_LAST_IP: u16 = 0x00a0;
 /// Operation Refused Due to Resource Shortage (RFC 5061).

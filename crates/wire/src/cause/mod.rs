@@ -61,6 +61,14 @@ pub enum ErrorCause<'a> {
     NoAuthorization(Params<'a>),
     /// An AUTH chunk with an HMAC identifier that was not offered: the identifier.
     UnsupportedHmac(u16),
+    /// No DTLS Key Management parameter, and we demand one.
+    MissingDtlsChunk,
+    /// No key management method that both ends know.
+    NoCommonKeyManagement,
+    /// Both ends have the same tie breaker.
+    TieBreakerCollision,
+    /// Both ends want to be client only, or server only, of the key exchange.
+    IncompatibleRoles,
     /// Some other code.
     Unknown(RawCause<'a>),
 }
@@ -123,6 +131,10 @@ impl<'a> ErrorCause<'a> {
             code::COOKIE_WHILE_SHUTTING_DOWN => Self::CookieWhileShuttingDown,
             code::ILLEGAL_ASCONF_ACK => Self::IllegalAsconfAck,
             code::UNSUPPORTED_HMAC => Self::UnsupportedHmac(reader.read_u16()?),
+            code::MISSING_DTLS_CHUNK => Self::MissingDtlsChunk,
+            code::NO_COMMON_KEY_MANAGEMENT => Self::NoCommonKeyManagement,
+            code::TIE_BREAKER_COLLISION => Self::TieBreakerCollision,
+            code::INCOMPATIBLE_ROLES => Self::IncompatibleRoles,
             _ => return Ok(Self::Unknown(raw)),
         };
         reader.expect_end()?;
@@ -152,6 +164,10 @@ impl<'a> ErrorCause<'a> {
             Self::IllegalAsconfAck => code::ILLEGAL_ASCONF_ACK,
             Self::NoAuthorization(_) => code::NO_AUTHORIZATION,
             Self::UnsupportedHmac(_) => code::UNSUPPORTED_HMAC,
+            Self::MissingDtlsChunk => code::MISSING_DTLS_CHUNK,
+            Self::NoCommonKeyManagement => code::NO_COMMON_KEY_MANAGEMENT,
+            Self::TieBreakerCollision => code::TIE_BREAKER_COLLISION,
+            Self::IncompatibleRoles => code::INCOMPATIBLE_ROLES,
             Self::Unknown(raw) => raw.code,
         }
     }
@@ -180,7 +196,11 @@ impl<'a> ErrorCause<'a> {
             Self::OutOfResource
             | Self::InvalidMandatory
             | Self::CookieWhileShuttingDown
-            | Self::IllegalAsconfAck => {}
+            | Self::IllegalAsconfAck
+            | Self::MissingDtlsChunk
+            | Self::NoCommonKeyManagement
+            | Self::TieBreakerCollision
+            | Self::IncompatibleRoles => {}
             Self::UnsupportedHmac(id) => put_u16(out, *id),
             Self::Unknown(raw) => out.extend_from_slice(raw.value),
         }

@@ -32,6 +32,8 @@ pub const AUTH: u8 = 15;
 pub const NR_SACK: u8 = 16;
 /// I-DATA (RFC 8260).
 pub const I_DATA: u8 = 64;
+/// DTLS (draft-ietf-tsvwg-sctp-dtls-chunk): a record with all other chunks of the packet inside.
+pub const DTLS: u8 = 65;
 /// ASCONF-ACK (RFC 5061).
 pub const ASCONF_ACK: u8 = 128;
 /// RE-CONFIG (RFC 6525).

@@ -5,6 +5,7 @@ mod asconf;
 mod auth;
 mod cookie;
 mod data;
+mod dtls;
 mod forward_tsn;
 mod heartbeat;
 mod init;
@@ -23,6 +24,7 @@ pub use asconf::{AsconfAckChunk, AsconfChunk};
 pub use auth::AuthChunk;
 pub use cookie::CookieEchoChunk;
 pub use data::{DATA_HEADER_LEN, DataChunk, DataFlags, I_DATA_HEADER_LEN, IDataChunk};
+pub use dtls::DtlsChunk;
 pub use forward_tsn::{
     ForwardTsnChunk, ForwardTsnRepr, IForwardTsnChunk, IForwardTsnRepr, SkippedMessage,
     SkippedStream,
@@ -78,6 +80,8 @@ pub enum Chunk<'a> {
     CookieAck,
     /// AUTH.
     Auth(AuthChunk<'a>),
+    /// DTLS.
+    Dtls(DtlsChunk<'a>),
     /// ASCONF.
     Asconf(AsconfChunk<'a>),
     /// ASCONF-ACK.
@@ -141,6 +145,7 @@ impl<'a> Chunk<'a> {
             kind::COOKIE_ECHO => Ok(Self::CookieEcho(CookieEchoChunk { cookie: raw.value })),
             kind::COOKIE_ACK => raw.value_reader().expect_end().map(|()| Self::CookieAck),
             kind::AUTH => AuthChunk::from_raw(raw).map(Self::Auth),
+            kind::DTLS => DtlsChunk::from_raw(raw).map(Self::Dtls),
             kind::ASCONF => AsconfChunk::from_raw(raw).map(Self::Asconf),
             kind::ASCONF_ACK => AsconfAckChunk::from_raw(raw).map(Self::AsconfAck),
             kind::RECONFIG => ReconfigChunk::from_raw(raw).map(Self::Reconfig),
@@ -171,6 +176,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::Error(chunk) => chunk.encoded_len(),
             Self::CookieEcho(chunk) => chunk.encoded_len(),
             Self::Auth(chunk) => chunk.encoded_len(),
+            Self::Dtls(chunk) => chunk.encoded_len(),
             Self::Asconf(chunk) => chunk.encoded_len(),
             Self::AsconfAck(chunk) => chunk.encoded_len(),
             Self::Reconfig(chunk) => chunk.encoded_len(),
@@ -205,6 +211,7 @@ impl EncodeChunk for Chunk<'_> {
             Self::CookieEcho(chunk) => chunk.encode(out),
             Self::CookieAck => empty(out, kind::COOKIE_ACK, 0),
             Self::Auth(chunk) => chunk.encode(out),
+            Self::Dtls(chunk) => chunk.encode(out),
             Self::Asconf(chunk) => chunk.encode(out),
             Self::AsconfAck(chunk) => chunk.encode(out),
             Self::Reconfig(chunk) => chunk.encode(out),

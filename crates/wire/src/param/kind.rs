@@ -40,6 +40,8 @@ pub const CHUNK_LIST: u16 = 0x8003;
 pub const HMAC_ALGORITHMS: u16 = 0x8004;
 /// Padding (RFC 4820).
 pub const PADDING: u16 = 0x8005;
+/// DTLS Key Management (draft-ietf-tsvwg-sctp-dtls-chunk).
+pub const DTLS_KEY_MANAGEMENT: u16 = 0x8006;
 /// Supported Extensions (RFC 5061).
 pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 /// Forward-TSN-Supported (RFC 3758).

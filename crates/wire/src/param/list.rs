@@ -131,6 +131,12 @@ impl ParamsBuf {
         Self(Vec::new())
     }
 
+    /// A list in its wire form, checked when it is read.
+    #[must_use]
+    pub fn from_wire(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
     /// Appends the parameter of this type whose value `value` writes.
     pub(super) fn push_tlv(&mut self, kind: u16, value: impl FnOnce(&mut Vec<u8>)) {
         push_tlv(&mut self.0, kind, value);

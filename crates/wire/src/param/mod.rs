@@ -2,6 +2,7 @@
 
 mod address;
 mod asconf;
+mod key_management;
 pub mod kind;
 mod list;
 mod reconfig;
@@ -14,6 +15,7 @@ use crate::{Item, Items, WireError};
 
 pub(crate) use address::{address_len, push_address, read_address};
 pub use asconf::{AsconfError, AsconfRequest};
+pub use key_management::KeyManagementOffer;
 pub use list::{ParamIter, Params, ParamsBuf, RawParam};
 pub use reconfig::{
     AddStreams, IncomingReset, OutgoingReset, ReconfigResponse, ReconfigResult, TsnPair,
@@ -63,6 +65,8 @@ pub enum Parameter<'a> {
     ChunkList(&'a [u8]),
     /// HMAC identifiers, most preferred first.
     HmacAlgorithms(Items<'a, u16, 2>),
+    /// DTLS Key Management.
+    KeyManagement(KeyManagementOffer<'a>),
     /// Padding of an INIT: content without meaning.
     Padding(&'a [u8]),
     /// Chunk types of the extensions that the sender supports.
@@ -131,6 +135,9 @@ impl<'a> Parameter<'a> {
             kind::ERROR_CAUSE_INDICATION => {
                 return AsconfError::read_value(reader).map(Self::ErrorCauseIndication);
             }
+            kind::DTLS_KEY_MANAGEMENT => {
+                return KeyManagementOffer::read_value(reader).map(Self::KeyManagement);
+            }
             kind::ADD_IP => return AsconfRequest::read_value(reader).map(Self::AddIp),
             kind::DELETE_IP => return AsconfRequest::read_value(reader).map(Self::DeleteIp),
             kind::SET_PRIMARY => return AsconfRequest::read_value(reader).map(Self::SetPrimary),
@@ -191,6 +198,7 @@ impl<'a> Parameter<'a> {
             Self::Random(_) => kind::RANDOM,
             Self::ChunkList(_) => kind::CHUNK_LIST,
             Self::HmacAlgorithms(_) => kind::HMAC_ALGORITHMS,
+            Self::KeyManagement(_) => kind::DTLS_KEY_MANAGEMENT,
             Self::Padding(_) => kind::PADDING,
             Self::SupportedExtensions(_) => kind::SUPPORTED_EXTENSIONS,
             Self::ForwardTsnSupported => kind::FORWARD_TSN_SUPPORTED,
@@ -235,6 +243,7 @@ impl<'a> Parameter<'a> {
                 request.write_value(out);
             }
             Self::ErrorCauseIndication(error) => error.write_value(out),
+            Self::KeyManagement(offer) => offer.write_value(out),
             Self::Unknown(raw) => out.extend_from_slice(raw.value),
         }
     }

@@ -8,10 +8,10 @@ use polypath_wire::param::{
 };
 use polypath_wire::{
     AbortChunk, AsconfAckChunk, AsconfChunk, AuthChunk, CausesBuf, Chunk, ChunkBuf,
-    CookieEchoChunk, DataChunk, DataFlags, ErrorCause, ErrorChunk, ForwardTsnRepr, GapBlock,
-    HeartbeatRepr, IDataChunk, IForwardTsnRepr, InitAckRepr, InitFixed, InitRepr, ItemsBuf, Mid,
-    NrSackRepr, PadRepr, Parameter, ParamsBuf, ReconfigChunk, SackRepr, ShutdownChunk,
-    SkippedMessage, SkippedStream, Ssn, StreamId, Tsn,
+    CookieEchoChunk, DataChunk, DataFlags, DtlsChunk, ErrorCause, ErrorChunk, ForwardTsnRepr,
+    GapBlock, HeartbeatRepr, IDataChunk, IForwardTsnRepr, InitAckRepr, InitFixed, InitRepr,
+    ItemsBuf, KeyManagementOffer, Mid, NrSackRepr, PadRepr, Parameter, ParamsBuf, ReconfigChunk,
+    SackRepr, ShutdownChunk, SkippedMessage, SkippedStream, Ssn, StreamId, Tsn,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -106,6 +106,9 @@ fn extension_chunk() -> impl Strategy<Value = ChunkBuf> {
         (any::<u16>(), any::<u16>(), bytes()).prop_map(|(key_id, hmac_id, hmac)| {
             ChunkBuf::new(&AuthChunk { key_id, hmac_id, hmac: &hmac })
         }),
+        (any::<bool>(), bytes()).prop_map(|(restart, record)| {
+            ChunkBuf::new(&DtlsChunk { restart, record: &record })
+        }),
         (any::<u32>(), any::<IpAddr>(), params()).prop_map(|(serial, address, params)| {
             ChunkBuf::new(&AsconfChunk { serial, address, params: params.as_params() })
         }),
@@ -156,6 +159,13 @@ fn plain_param() -> impl Strategy<Value = ParamsBuf> {
             false => one(Parameter::SupportedAddressTypes(words.as_items())),
         }
     });
+    let keys = (any::<u32>(), any::<[bool; 3]>(), vec(any::<u8>(), 1..9)).prop_map(
+        |(tie_breaker, [restart, server, client], methods)| {
+            let methods = &methods[..];
+            let offer = KeyManagementOffer { tie_breaker, restart, server, client, methods };
+            one(Parameter::KeyManagement(offer))
+        },
+    );
     let of_word = (0usize..3, any::<u32>()).prop_map(|(which, word)| {
         let variants =
             [Parameter::CookiePreservative, Parameter::ZeroChecksum, Parameter::AdaptationLayer];
@@ -165,6 +175,7 @@ fn plain_param() -> impl Strategy<Value = ParamsBuf> {
         of_bytes,
         of_words,
         of_word,
+        keys,
         any::<[u8; 4]>().prop_map(|a| one(Parameter::Ipv4(a.into()))),
         any::<[u8; 16]>().prop_map(|a| one(Parameter::Ipv6(a.into()))),
         Just(one(Parameter::EcnCapable)),
@@ -264,5 +275,9 @@ fn cause() -> impl Strategy<Value = CausesBuf> {
         Just(one(ErrorCause::InvalidMandatory)),
         Just(one(ErrorCause::CookieWhileShuttingDown)),
         Just(one(ErrorCause::IllegalAsconfAck)),
+        Just(one(ErrorCause::MissingDtlsChunk)),
+        Just(one(ErrorCause::NoCommonKeyManagement)),
+        Just(one(ErrorCause::TieBreakerCollision)),
+        Just(one(ErrorCause::IncompatibleRoles)),
     ]
 }

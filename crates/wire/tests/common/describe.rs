@@ -49,6 +49,7 @@ pub(crate) fn chunk(chunk: &Chunk<'_>) -> Value {
         Chunk::Auth(c) => {
             ("Auth", json!({ "key_id": c.key_id, "hmac_id": c.hmac_id, "hmac": hex(c.hmac) }))
         }
+        Chunk::Dtls(c) => ("Dtls", json!({ "restart": c.restart, "record": hex(c.record) })),
         Chunk::Asconf(c) => (
             "Asconf",
             json!({ "serial": c.serial, "address": c.address, "params": params(c.params) }),
@@ -116,6 +117,11 @@ fn parameter(parameter: &Parameter<'_>) -> Value {
         Parameter::Random(b) => ("Random", bytes(b)),
         Parameter::ChunkList(b) => ("ChunkList", bytes(b)),
         Parameter::HmacAlgorithms(ids) => ("HmacAlgorithms", json!({ "ids": words(*ids) })),
+        Parameter::KeyManagement(k) => (
+            "KeyManagement",
+            json!({ "tie_breaker": k.tie_breaker, "restart": k.restart, "server": k.server,
+                    "client": k.client, "methods": k.methods }),
+        ),
         Parameter::Padding(b) => ("Padding", bytes(b)),
         Parameter::SupportedExtensions(b) => ("SupportedExtensions", bytes(b)),
         Parameter::ForwardTsnSupported => ("ForwardTsnSupported", json!({})),
@@ -164,6 +170,10 @@ fn cause(cause: &ErrorCause<'_>) -> Value {
         ErrorCause::IllegalAsconfAck => ("IllegalAsconfAck", json!({})),
         ErrorCause::NoAuthorization(p) => ("NoAuthorization", quoted(p)),
         ErrorCause::UnsupportedHmac(id) => ("UnsupportedHmac", json!({ "hmac_id": id })),
+        ErrorCause::MissingDtlsChunk => ("MissingDtlsChunk", json!({})),
+        ErrorCause::NoCommonKeyManagement => ("NoCommonKeyManagement", json!({})),
+        ErrorCause::TieBreakerCollision => ("TieBreakerCollision", json!({})),
+        ErrorCause::IncompatibleRoles => ("IncompatibleRoles", json!({})),
         ErrorCause::Unknown(raw) => {
             ("Unknown", json!({ "code": raw.code, "bytes": hex(raw.value) }))
         }
