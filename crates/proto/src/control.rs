@@ -107,6 +107,11 @@ impl ControlQueue {
         self.0.pop_front()
     }
 
+    /// Takes the chunk that was queued last.
+    pub(crate) fn pop_back(&mut self) -> Option<ControlChunk> {
+        self.0.pop_back()
+    }
+
     /// How many wait.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -116,6 +121,11 @@ impl ControlQueue {
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// Forgets those of one type.
+    pub(crate) fn clear_kind(&mut self, kind: u8) {
+        self.0.retain(|chunk| chunk.kind() != Some(kind));
     }
 
     /// Gives the memory back once the queue is empty: it is seldom used, and idle associations are

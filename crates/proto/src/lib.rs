@@ -184,6 +184,7 @@ pub mod ids;
 mod needs;
 mod path;
 pub mod policy;
+pub mod protection;
 mod receiver;
 pub mod rng;
 mod sender;

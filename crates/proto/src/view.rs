@@ -44,6 +44,11 @@ impl PathState {
     pub const fn is_confirmed(self) -> bool {
         !matches!(self, Self::Unconfirmed | Self::Removed)
     }
+
+    /// The path is still there.
+    pub(crate) const fn is_live(self) -> bool {
+        !matches!(self, Self::Removed)
+    }
 }
 
 impl core::fmt::Display for PathState {

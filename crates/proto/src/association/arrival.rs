@@ -78,8 +78,16 @@ impl Association {
         if !self.proves_heartbeats() && self.peer.addresses.contains(&tuple.remote.ip()) {
             self.learn_path(now, tuple, true);
         }
+        // Whoever sealed it is the peer: it is there now (RFC 6951 section 5.4 asks as much of AUTH).
+        if seen.sealed
+            && let Some(path) = self.learn_path(now, tuple, false)
+        {
+            return Some(path);
+        }
         // No path yet that could have proven anything.
-        seen.proof = Proof::None;
+        if !seen.sealed {
+            seen.proof = Proof::None;
+        }
         while let Some(Ok(raw)) = chunks.next() {
             match self.gate(None, packet, &raw, seen) {
                 Gate::Pass => self.handle_chunk_without_path(now, &raw, seen),
@@ -150,6 +158,7 @@ impl Association {
     /// Whether the peer's heartbeats prove that they are its own.
     fn proves_heartbeats(&self) -> bool {
         self.auth.as_ref().is_some_and(|auth| auth.requires(kind::HEARTBEAT))
+            || self.demands_protection()
     }
 
     /// The peer seems to be at a place that nobody named: `tentative` if its tag alone says so. It
@@ -160,7 +169,9 @@ impl Association {
             return known;
         }
         let remote = tuple.remote.ip();
-        let possible = is_peer_address(remote, remote) && tuple.remote.port() != 0;
+        // Without UDP there is no NAT; but who seals its packets is where they come from.
+        let may_move = tuple.remote.port() != 0 || self.demands_protection();
+        let possible = is_peer_address(remote, remote) && may_move;
         if !possible
             || self.local_standing(tuple.local.ip()) != Some(Standing::Valid)
             || !self.make_room_for_learned_path(now)

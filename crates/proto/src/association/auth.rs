@@ -11,7 +11,7 @@ use crate::auth::{
 };
 use crate::config::{AssocConfig, AuthKey};
 use crate::event::{AuthNotice, Event};
-use crate::handshake::{PeerAuth, PeerInit};
+use crate::handshake::{Extensions, PeerAuth, PeerInit};
 use crate::ids::PathId;
 
 impl Association {
@@ -41,13 +41,13 @@ impl Association {
         }
         let on = self.auth.as_ref().is_some_and(|auth| auth.is_on());
         agreed.authentication &= on;
-        agreed.dynamic_addresses &= on;
+        agreed.dynamic_addresses &= on || self.protection.is_some();
         self.paths.reserved = self.data_reserve() as u32;
     }
 
     /// Tells the application if it wanted authentication and gets none.
     pub(super) fn announce_auth(&mut self) {
-        if self.config.extensions.authentication && !self.caps.agreed.authentication {
+        if Extensions::of(&self.config).authentication && !self.caps.agreed.authentication {
             self.events.push_back(Event::Authentication(AuthNotice::NotSupported));
         }
     }
@@ -102,7 +102,7 @@ impl Association {
             }
             // One per packet (section 5.1).
             Proof::Given => return Gate::Stop,
-            Proof::None => {}
+            Proof::None | Proof::Sealed => {}
         }
         match self.verify_auth(packet, raw) {
             Ok(new_key) => {
@@ -134,16 +134,16 @@ impl Association {
         judge_auth(auth, packet, raw)
     }
 
-    /// Bytes that an AUTH chunk may take of any packet of control chunks.
+    /// Bytes that an AUTH chunk, or protection, may take of any packet of control chunks.
     #[inline]
     pub(super) fn auth_reserve(&self) -> usize {
-        self.auth.as_ref().map_or(0, |auth| auth.overhead())
+        self.auth.as_ref().map_or_else(|| self.protection_reserve(), |auth| auth.overhead())
     }
 
-    /// Bytes that an AUTH chunk may take of packets with DATA.
+    /// Bytes that an AUTH chunk, or protection, may take of packets with DATA.
     #[inline]
     pub(super) fn data_reserve(&self) -> usize {
-        self.auth.as_ref().map_or(0, |auth| auth.data_overhead())
+        self.auth.as_ref().map_or_else(|| self.protection_reserve(), |auth| auth.data_overhead())
     }
 
     /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of

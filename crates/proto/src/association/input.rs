@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
 use crate::path::HeartbeatInfo;
 use crate::policy::Trigger;
+use crate::protection::KEY_MANAGEMENT_PPID;
 use crate::receiver::{DataVerdict, Incoming};
 use crate::time::Time;
 use crate::trace::TraceEvent;
@@ -31,6 +32,9 @@ impl Association {
             return;
         }
         let mut seen = PacketState::new(tuple, proof);
+        if self.protection.is_some() && !seen.sealed && !self.admits_plain_packet(now, packet) {
+            return;
+        }
         let mut chunks = packet.chunks();
         let arrival = match known {
             Some(known) if !self.paths.is_tentative(known) => self.note_path_activity(now, known),
@@ -47,7 +51,7 @@ impl Association {
             }
         }
         if seen.had_data {
-            self.finish_data_packet(now, path, seen.payload);
+            self.finish_data_packet(now, path, &seen);
         }
         self.control.answer_in_one_packet(waiting, &self.paths);
     }
@@ -77,6 +81,9 @@ impl Association {
             self.stats.malformed_chunks += 1;
             return false;
         };
+        if self.is_exchanging_keys() && !self.admits_before_keys(&raw, seen.sealed) {
+            return true;
+        }
         if !self.needs_no_proof(raw.kind) {
             match self.gate(Some(path), packet, &raw, seen) {
                 Gate::Pass => {}
@@ -126,7 +133,11 @@ impl Association {
             Chunk::Heartbeat(heartbeat) => {
                 if !seen.answered && !seen.leaving && self.answers_heartbeats() {
                     seen.answered = true;
-                    self.answer_heartbeat(now, path, &heartbeat);
+                    if seen.sealed && self.is_exchanging_keys() {
+                        self.answer_once_sealed(now, path, &heartbeat);
+                    } else {
+                        self.answer_heartbeat(now, path, &heartbeat);
+                    }
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, &ack),
@@ -145,6 +156,8 @@ impl Association {
             Chunk::ShutdownAck => self.on_shutdown_ack(now, path),
             Chunk::ShutdownComplete { .. } => self.on_shutdown_complete(now),
             Chunk::Error(error) => self.on_error(now, &error),
+            // One inside another, or none that was agreed on.
+            Chunk::Dtls(_) if seen.sealed => return false,
             // The endpoint deals with INIT and COOKIE ECHO before the packet comes here.
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
             Chunk::Pad(_) => {}
@@ -199,9 +212,14 @@ impl Association {
         if interleaved != self.is_interleaving() {
             return self.mismatched_data(now, interleaved);
         }
+        let begins_key_message =
+            self.is_of_key_management(&data) && data.begins_on(0, KEY_MANAGEMENT_PPID);
         seen.had_data = true;
-        seen.payload += data.payload().len() as u64;
+        if !self.is_of_key_management(&data) {
+            seen.payload += data.payload().len() as u64;
+        }
         match self.rx.take(now, path, &data) {
+            DataVerdict::New if begins_key_message => self.note_key_message(),
             DataVerdict::InvalidStream(stream) if !seen.answered => {
                 seen.answered = true;
                 self.report_invalid_stream(path, stream);
@@ -216,16 +234,25 @@ impl Association {
         }
     }
 
+    /// Whether the application knows nothing of this data; of I-DATA first fragments alone tell.
+    #[inline]
+    fn is_of_key_management(&self, data: &Incoming<'_>) -> bool {
+        self.protection.is_some() && data.is_of(0, KEY_MANAGEMENT_PPID)
+    }
+
     /// All chunks of a packet with DATA are taken: is a SACK due, and what can the application
     /// have?
-    fn finish_data_packet(&mut self, now: Time, path: PathId, payload: u64) {
+    fn finish_data_packet(&mut self, now: Time, path: PathId, seen: &PacketState<'_>) {
         if let Some(own) = self.paths.get_mut(path) {
-            own.stats.payload_received += payload;
+            own.stats.payload_received += seen.payload;
         }
         if self.state == State::Closed {
             return;
         }
         self.rx.packet_end(now);
+        if self.protection.is_some() {
+            self.take_key_messages(now, seen.sealed);
+        }
         self.finish_deferred_reset(now, path);
         self.tune_receive_buffer(now);
         if self.rx.readable() > 0 && !self.events.iter().any(|e| matches!(e, Event::Readable)) {

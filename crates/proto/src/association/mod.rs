@@ -17,6 +17,7 @@ mod packet_state;
 mod partial_reliability;
 mod path_silence;
 mod paths;
+mod protection;
 mod rate_probe;
 mod reconfiguration;
 mod redundant_copies;
@@ -51,6 +52,7 @@ use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::extension::asconf::Asconf;
 use crate::extension::buffer_tuning::{BufferTuning, congestion_config};
+use crate::extension::protection::ProtectionState;
 use crate::extension::reconfig::Reconfig;
 use crate::handshake::Capabilities;
 use crate::ids::{MessageId, PathId, StreamId, Tsn};
@@ -77,6 +79,8 @@ pub struct Association {
     pub(crate) caps: Capabilities,
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
+    /// Present where packets are protected, or will be.
+    protection: Option<Box<ProtectionState>>,
     /// Present while addresses may change.
     asconf: Option<Box<Asconf>>,
     /// Counts changes of the peer's addresses, by which packets find the association.
@@ -107,7 +111,7 @@ pub struct Association {
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Option<Box<Bytes>>,
-    close_reason: Option<CloseReason>,
+    close_reason: Option<Box<CloseReason>>,
     /// Present once streams were to be reconfigured.
     reconfig: Option<Box<Reconfig>>,
     limits: limits::Limits,
@@ -162,6 +166,7 @@ impl Association {
             peer: PeerSide::default(),
             caps: Capabilities::default(),
             auth: Self::new_auth(&config, &local),
+            protection: None,
             asconf: None,
             address_generation: 0,
             setup: setup::Setup::default(),
@@ -203,6 +208,7 @@ impl Association {
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
         self.check_send(stream)?;
+        self.check_ppid(stream, options.ppid)?;
         self.make_room(now, stream, data.len(), options.reliability);
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
@@ -216,6 +222,9 @@ impl Association {
 
     /// Takes the next received message, if there is one.
     pub fn recv(&mut self, _now: Time, want: RecvFrom) -> Option<Message> {
+        if self.is_exchanging_keys() {
+            return None;
+        }
         let message = self.rx.recv(want)?;
         self.stats.messages_delivered += u64::from(message.part.last);
         self.stats.bytes_delivered += message.data.len() as u64;
@@ -244,8 +253,8 @@ impl Association {
     }
 
     /// Why it is over, if it is; known before [`Event::Closed`] is polled.
-    pub const fn close_reason(&self) -> Option<&CloseReason> {
-        self.close_reason.as_ref()
+    pub fn close_reason(&self) -> Option<&CloseReason> {
+        self.close_reason.as_deref()
     }
 
     /// The association's state.
@@ -370,6 +379,9 @@ impl Association {
     /// The next event for the application.
     #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        if self.is_exchanging_keys() && !self.tells_before_keys() {
+            return None;
+        }
         let event = self.events.pop_front()?;
         release(&mut self.events);
         if matches!(event, Event::Established { .. }) && self.events.is_empty() {
@@ -435,6 +447,7 @@ impl Association {
         if self.state == State::Closed && !self.timers.any() {
             return;
         }
+        let reason = self.with_failure_of_keys(reason);
         for (message, stream, sent) in self.tx.drain_undelivered() {
             self.events.push_back(Event::SendFailed { message, stream, sent });
         }
@@ -446,7 +459,7 @@ impl Association {
             path.t3 = Time::MAX;
             path.heartbeat_at = Time::MAX;
         }
-        self.close_reason = Some(reason.clone());
+        self.close_reason = Some(Box::new(reason.clone()));
         self.events.push_back(Event::Closed(reason));
     }
 
@@ -463,7 +476,11 @@ impl Association {
     /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's
     /// initial TSN.
     pub(crate) fn start_receiver(&mut self) {
-        let settings = receiver_settings(&self.config, self.caps);
+        let mut settings = receiver_settings(&self.config, self.caps);
+        if self.is_exchanging_keys() {
+            // A part that is delivered holds up what is behind it: key management's messages, too.
+            settings.partial_delivery = None;
+        }
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
         self.tx.agree_on_abandoning(self.skips_messages());

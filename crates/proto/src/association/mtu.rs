@@ -35,6 +35,7 @@ impl Association {
     /// when the path is back.
     pub(super) fn start_mtu_search(&mut self, now: Time, p: PathId) {
         let ready = self.state.sends_heartbeats()
+            && !self.is_exchanging_keys()
             && self.paths.view(p).is_some_and(|v| v.state == PathState::Active);
         if let Some(search) = self.paths.get_mut(p).and_then(|path| path.mtu.as_mut())
             && ready
@@ -54,7 +55,7 @@ impl Association {
     }
 
     fn on_mtu_timer(&mut self, now: Time, p: PathId) {
-        let connected = self.state.sends_heartbeats();
+        let connected = self.state.sends_heartbeats() && !self.is_exchanging_keys();
         let Some((view, path)) = self.paths.both_mut(p) else { return };
         let Some(search) = &mut path.mtu else { return };
         if !connected {
@@ -95,10 +96,11 @@ impl Association {
         }
     }
 
-    /// Bytes that an AUTH chunk takes of a probe.
+    /// Bytes that an AUTH chunk, or protection, takes of a probe.
     pub(super) fn probe_reserve(&self) -> usize {
         let demanded = |auth: &&Auth| auth.demands(kind::HEARTBEAT) || auth.demands(kind::PAD);
-        self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead)
+        let auth = self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead);
+        if self.seals() { self.protection_reserve() } else { auth }
     }
 
     /// A HEARTBEAT ACK that answers a probe proves that its size passes, and that the path lives.
@@ -172,6 +174,22 @@ impl Association {
         smaller
     }
 
+    /// Somebody says that `p` carries packets of `mtu` bytes at most, about a packet that anybody may
+    /// have seen: what is tried gives way to that, but what is known to pass is only asked for anew
+    /// (RFC 8899 section 4.6.1). Where nothing is searched for, nothing can tell.
+    pub(crate) fn doubt_path_mtu(&mut self, now: Time, p: PathId, mtu: u32) -> bool {
+        let Some((view, path)) = self.paths.both_mut(p) else { return false };
+        let Some(search) = &mut path.mtu else { return false };
+        if mtu >= view.mtu {
+            return search.too_big(now, mtu);
+        }
+        let doubted = search.doubt_for_report(now);
+        if doubted && self.state.sends_heartbeats() && path.heartbeat.is_none() {
+            self.send_heartbeat(now, p);
+        }
+        doubted
+    }
+
     /// The system here refused to send `packet` on `p` because of its size; perhaps it says what
     /// `p` carries.
     pub(crate) fn packet_refused(
@@ -194,6 +212,8 @@ impl Association {
         let mtu = self.paths.view(p).map_or(before, |view| view.mtu);
         if mtu < size || self.is_mtu_unknown(p) {
             let newly = mtu < before;
+            let reopened = self.reopen_packet(packet);
+            let packet = reopened.as_deref().unwrap_or(packet);
             if self.tx.take_back_packet(p, packet, newly, &mut self.paths) {
                 self.trigger(Trigger::Path);
             }

@@ -1,9 +1,10 @@
 //! The way out: which packet is next, and what it holds. `send_decision` says what data goes where.
 
+use polypath_wire::chunk::kind;
 use polypath_wire::{COMMON_HEADER_LEN, PacketWriter};
 
 use super::control::Encoded;
-use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize};
+use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize, Room};
 use super::sack_path::SackPathChoice;
 use super::send_attempt::{Transmission, burst_cost};
 use super::send_decision::SendDecision;
@@ -23,6 +24,7 @@ impl Association {
         // Once it is over nothing is in flight any more, which is not to say that all was
         // acknowledged.
         if self.state != State::Closed {
+            self.retry_key_messages(now);
             self.abandon_expired_messages(now);
             self.advance_requests(now);
         }
@@ -34,8 +36,18 @@ impl Association {
             return self.data_packet(now, path, None, true, buf);
         }
         let next = self.next_transmission(now, None);
-        let path = next.map_or_else(|| self.forward_tsn_path(), |next| Some(next.path()))?;
+        let Some(path) = next.map_or_else(|| self.forward_tsn_path(), |next| Some(next.path()))
+        else {
+            return self.last_words(now, buf);
+        };
         self.data_packet(now, path, next, false, buf)
+    }
+
+    /// Nothing is left to send: an association without keys ends, now that the peer was told why.
+    fn last_words(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
+        self.end_if_unprotectable();
+        let path = self.control.front().map(|chunk| chunk.path)?;
+        self.control_packet(now, path, buf)
     }
 
     /// SACKs go out once the association is set up, until it is over.
@@ -57,7 +69,9 @@ impl Association {
         let is_rate_based = is_paced && self.policies.congestion.is_rate_based();
         let mut decision = SendDecision {
             now,
-            delays_small_messages: self.nagle && self.state == State::Established,
+            delays_small_messages: self.nagle
+                && self.state == State::Established
+                && !self.is_exchanging_keys(),
             config: &self.config,
             paths: &mut self.paths,
             tx: &mut self.tx,
@@ -83,8 +97,16 @@ impl Association {
         // A COOKIE may be larger than the path MTU: IP fragments it (RFC 9260 section 5.1.3).
         let room = self.paths.packet_limit(path).saturating_sub(self.auth_reserve());
         let limit = room.max(first.bytes.len() + 16);
-        let mut writer = PacketWriter::new(buf, limit, self.local.port, self.peer.port, tag);
+        let seals =
+            self.seals() && !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_));
+        let reserve = if seals { self.protection_reserve() } else { 0 };
+        let whole = limit + reserve;
+        let writer = PacketWriter::new(buf, whole, self.local.port, self.peer.port, tag);
+        let mut writer = self.protected_writer(writer, seals);
         writer.push(&Encoded(&first.bytes)).ok()?;
+        if first.kind() == Some(kind::COOKIE_ECHO) {
+            self.write_first_message(&mut writer);
+        }
         if matches!(first.bundling, Bundling::Free | Bundling::First) {
             while let Some(next) = self.control.front() {
                 if next.path != path || next.bundling != Bundling::Free {
@@ -111,9 +133,19 @@ impl Association {
             self.authenticate(&mut writer);
         }
         let checksum = self.checksum(writer.chunk_area());
+        if seals {
+            writer = self.seal(now, writer)?;
+        }
         let len = writer.finish(checksum);
         let packet = self.count_packet(path, len, size)?;
         Some(Packet { tuple: first.to.map_or(packet.tuple, |to| *to), ..packet })
+    }
+
+    /// Key management's first message goes with the COOKIE ECHO, if there is room for it.
+    fn write_first_message(&mut self, writer: &mut PacketWriter<'_>) {
+        if writer.push(&Encoded(self.first_message_chunk())).is_err() {
+            self.postpone_first_message();
+        }
     }
 
     /// A packet with a SACK, DATA, or both.
@@ -131,7 +163,10 @@ impl Association {
             destination_port: self.peer.port,
             verification_tag: self.peer.tag,
         };
-        let mut packet = PacketBuilder::new(path, fitting, first.as_ref(), header, buf);
+        let seals = self.seals();
+        let reserve = if seals { self.protection_reserve() } else { 0 };
+        let room = Room { fitting, reserve };
+        let mut packet = PacketBuilder::new(path, room, first.as_ref(), header, buf);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
         let along = || self.rx.sack_pending() && self.sack_path().choose(now) == path;
         if sack || packet.fits() && along() {
@@ -151,7 +186,8 @@ impl Association {
         let known = packet.fits() && !self.is_mtu_unknown(path);
         let size = if known { PacketSize::Fits } else { PacketSize::TooLarge };
         let checksum = self.checksum(packet.writer.chunk_area());
-        let len = packet.writer.finish(checksum);
+        let writer = if seals { self.seal(now, packet.writer)? } else { packet.writer };
+        let len = writer.finish(checksum);
         self.count_packet(path, len, size)
     }
 
@@ -354,10 +390,18 @@ impl Association {
         let view = self.tx.view(now, &self.paths);
         let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk)
             || self.tx.recovery.is_probe_due(path);
+        let of_keys = chunk.stream.0 == 0 && self.tx.queue.leads_with_key_message();
+        let last_data = self.paths.view(path).map(|view| view.last_data);
         let new = NewChunk { path, stream: chunk.stream, bytes: chunk.bytes, immediate };
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.send_new(now, new, writer, &mut self.paths, scheduler);
         let Some(tsn) = sent else { return };
+        if let Some((view, last_data)) = self.paths.view_mut(path).zip(last_data)
+            && of_keys
+        {
+            // A key exchange tells nothing of how much a path carries.
+            view.last_data = last_data;
+        }
         self.stats.data_chunks_sent += 1;
         self.stats.data_bytes_sent += u64::from(chunk.bytes);
         let view = self.tx.view(now, &self.paths);

@@ -4,6 +4,7 @@ use polypath_wire::{COMMON_HEADER_LEN, PacketWriter};
 
 use super::send_attempt::Transmission;
 use crate::ids::{FourTuple, PathId};
+use crate::protection::{HEADROOM, OVERHEAD};
 
 /// A packet that was written.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,15 @@ pub(super) struct CommonHeader {
     pub(super) verification_tag: u32,
 }
 
+/// How large a packet may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Bytes that fit the path, without what protection takes.
+    pub(super) fitting: usize,
+    /// Bytes that protection takes of this packet.
+    pub(super) reserve: usize,
+}
+
 /// A packet under way to `path`.
 pub(super) struct PacketBuilder<'b> {
     pub(super) path: PathId,
@@ -47,20 +57,24 @@ pub(super) struct PacketBuilder<'b> {
 }
 
 impl<'b> PacketBuilder<'b> {
-    /// Begins a packet of at most `fitting` bytes. But a chunk that was cut for a larger MTU keeps
+    /// Begins a packet of at most `fitting` bytes, and what protection adds. But a chunk that was cut for a larger MTU keeps
     /// its size: the packet may be as large as `first` needs, which goes alone then (RFC 9260
     /// section 6.9).
     pub(super) fn new(
         path: PathId,
-        fitting: usize,
+        room: Room,
         first: Option<&Transmission>,
         header: CommonHeader,
         buf: &'b mut Vec<u8>,
     ) -> Self {
         let needed = first.map_or(0, |next| next.size() + COMMON_HEADER_LEN);
+        let Room { fitting, reserve } = room;
         let limit = fitting.max(needed);
         let CommonHeader { source_port, destination_port, verification_tag } = header;
-        let writer = PacketWriter::new(buf, limit, source_port, destination_port, verification_tag);
+        let whole = limit + reserve;
+        let writer = PacketWriter::new(buf, whole, source_port, destination_port, verification_tag);
+        let writer =
+            if reserve > 0 { writer.with_room(HEADROOM, OVERHEAD - HEADROOM) } else { writer };
         Self { path, writer, limit, fits: limit == fitting, has_data: false, highest: 0 }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct PacketState<'a> {
     /// Requests of a RE-CONFIG were answered.
     pub(super) reconfigured: bool,
     pub(super) proof: Proof,
+    /// It came in a DTLS chunk.
+    pub(super) sealed: bool,
     /// It arrived at an address of ours that is being deleted.
     pub(super) leaving: bool,
     pub(super) answering: Answering,
@@ -31,7 +33,8 @@ impl<'a> PacketState<'a> {
             payload: 0,
             answered: false,
             reconfigured: false,
-            proof,
+            proof: if proof == Proof::Sealed { Proof::Given } else { proof },
+            sealed: proof == Proof::Sealed,
             leaving: false,
             answering: Answering::default(),
         }

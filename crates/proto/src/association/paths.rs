@@ -88,6 +88,7 @@ impl Association {
         self.tx.remove_path(p, heir, &mut self.paths);
         self.control.redirect(p, heir, self.paths.is_confirmed(heir));
         self.paths.remove(now, p);
+        self.forget_keys_of_path(p);
         self.tx.add_path(heir);
         if self.state.sends_heartbeats() {
             self.paths.probe_if_stranded(now);
@@ -123,6 +124,9 @@ impl Association {
 
     /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
     pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
+        if self.is_exchanging_keys() {
+            return;
+        }
         self.start_mtu_search(now, p);
         let awake = |view: &&PathView| view.state != PathState::Removed;
         let Some(view) = self.paths.view(p).filter(awake) else { return };

@@ -58,8 +58,8 @@ impl Association {
         self.reconfigure(now, |reconfig, ctx| reconfig.add_streams(ctx, outgoing, incoming))
     }
 
-    const fn check_reconfigurable(&self) -> Result<(), ReconfigError> {
-        if !matches!(self.state, State::Established) {
+    fn check_reconfigurable(&self) -> Result<(), ReconfigError> {
+        if !matches!(self.state, State::Established) || self.is_exchanging_keys() {
             return Err(ReconfigError::NotEstablished);
         }
         if !self.caps.agreed.stream_reconfiguration {

@@ -89,6 +89,7 @@ impl Association {
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
         let lives_on = self.apply_sack(now, arrival, info, &outcome);
         self.tx.recycle(outcome);
+        self.shrink_after_exchange();
         lives_on
     }
 

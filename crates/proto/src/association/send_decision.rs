@@ -217,6 +217,9 @@ impl SendDecision<'_> {
             if !self.tx.has_tsn_room() {
                 return Err(Stop::PeerWindow);
             }
+            if let Some(next) = self.next_word_of_keys(&chunk, packet) {
+                return Ok(next);
+            }
             let probe = !self.tx.window_admits(&chunk);
             if probe && !self.may_probe_window() {
                 return Err(Stop::PeerWindow);
@@ -260,12 +263,28 @@ impl SendDecision<'_> {
         let (tx, pmdcs) = (&*self.tx, self.paths.amdcs());
         let stream = match tx.queue.in_progress() {
             Some(stream) => stream,
+            None if tx.queue.leads_with_key_message() && !skipped.contains(&StreamId(0)) => {
+                StreamId(0)
+            }
             None => {
                 let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s, pmdcs);
                 self.policies.stream_scheduler.peek_stream(&tx.queue.heads(), &eligible)?
             }
         };
         tx.peek(stream, pmdcs)
+    }
+
+    /// A few bytes of key management go at once, whatever windows and policies say: without them the
+    /// peer can acknowledge nothing that would open the windows.
+    fn next_word_of_keys(&self, chunk: &ChunkMeta, packet: Option<PathId>) -> Option<Transmission> {
+        const WORD: u32 = 16;
+        if chunk.bytes > WORD || !self.tx.queue.leads_with_key_message() {
+            return None;
+        }
+        let path = self.paths.preferred();
+        let fits = packet.is_none_or(|packet| packet == path);
+        let size = self.tx.chunk_size(chunk.bytes);
+        fits.then_some(Transmission::NewData { path, chunk: *chunk, size })
     }
 
     /// A window too small for the next chunk may be probed with one, when nothing is in flight, and

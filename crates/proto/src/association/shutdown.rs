@@ -20,6 +20,7 @@ impl Association {
     pub(crate) fn user_shutdown(&mut self, now: Time) {
         match self.state {
             State::CookieWait | State::CookieEchoed => self.setup.shutdown_wanted = true,
+            State::Established if self.is_exchanging_keys() => self.setup.shutdown_wanted = true,
             State::Established => {
                 self.state = State::ShutdownPending;
                 self.guard_shutdown(now);

@@ -26,6 +26,7 @@ impl Association {
         let next = next.min(self.reconfig.as_ref().map_or(Time::MAX, |reconfig| reconfig.timer()));
         let next = next.min(self.tx.recovery.deadline()).min(self.tx.lifetime_deadline());
         let next = next.min(self.limits.timer());
+        let next = next.min(self.protection.as_ref().map_or(Time::MAX, |state| state.timer()));
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
     }
@@ -79,6 +80,12 @@ impl Association {
         }
         if self.limits.timer() <= now {
             self.on_watch_timer(now);
+        }
+        if self.protection.as_ref().is_some_and(|state| state.timer() <= now) {
+            self.on_protection_timer(now);
+            if self.state == State::Closed {
+                return;
+            }
         }
         self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);

@@ -16,6 +16,8 @@ pub(crate) enum Proof {
     Before,
     /// All that follows is authentic.
     Given,
+    /// It came in a DTLS chunk: all of it is authentic.
+    Sealed,
 }
 
 /// What becomes of a received chunk.

@@ -17,6 +17,7 @@ use super::sack::SackConfig;
 use super::stall_detection::StallDetectionConfig;
 use crate::ids::Tsn;
 use crate::policy::{CcConfig, PolicyFactory, Rfc9260Policies};
+use crate::protection::KeyManagement;
 use crate::rng::Rng;
 use crate::time::Duration;
 
@@ -81,6 +82,9 @@ pub struct AssocConfig {
     pub extensions: ExtensionConfig,
     /// Keys and demands of authentication.
     pub auth: AuthConfig,
+    /// How the association agrees on keys that protect all its packets (the DTLS chunk); a peer that
+    /// does not is refused. Takes the place of `authentication`. `None`: packets go in plain.
+    pub protection: Option<Arc<dyn KeyManagement>>,
     /// What the peer may reconfigure (RFC 6525).
     pub reconfiguration: ReconfigConfig,
     /// Potentially failed paths (RFC 7829, CMT-PF); `None`: off.
@@ -148,6 +152,7 @@ impl Default for AssocConfig {
             cmt: CmtConfig::default(),
             extensions: ExtensionConfig::NONE,
             auth: AuthConfig::default(),
+            protection: None,
             reconfiguration: ReconfigConfig::default(),
             potentially_failed: None,
             congestion: CcConfig::default(),

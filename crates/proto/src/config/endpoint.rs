@@ -51,6 +51,11 @@ pub struct EndpointConfig {
     pub pairing: PathPairing,
     /// How often strangers are answered.
     pub replies: ReplyLimits,
+    /// Keep the chunks of protected packets as they were before they were sealed, and after they were
+    /// opened, until the next packet: for captures
+    /// ([`Endpoint::plain_sent`](crate::Endpoint::plain_sent),
+    /// [`Endpoint::plain_received`](crate::Endpoint::plain_received)).
+    pub keeps_plain: bool,
     /// Settings of the associations that peers open.
     pub assoc: Arc<AssocConfig>,
 }
@@ -71,6 +76,7 @@ impl Default for EndpointConfig {
             behind_nat: false,
             pairing: PathPairing::Mesh,
             replies: ReplyLimits::default(),
+            keeps_plain: false,
             assoc: Arc::new(AssocConfig::default()),
         }
     }

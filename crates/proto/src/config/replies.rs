@@ -19,10 +19,23 @@ pub struct ReplyLimits {
     /// 48 bits (IPv6) in common. No longer prefixes are routed between networks, so that this is
     /// what a victim shares its line with. The last quarter is left to INIT ACKs.
     pub per_network: u32,
+    /// Key exchanges per second that are begun with those who returned a cookie, where packets are
+    /// protected: some tenths of a millisecond of processor time each, and some kilobytes for as
+    /// long as they take.
+    pub key_exchanges: u32,
+    /// The same, with one network.
+    pub key_exchanges_per_network: u32,
 }
 
 impl Default for ReplyLimits {
     fn default() -> Self {
-        Self { init_acks: 100_000, errors: 10_000, out_of_the_blue: 10_000, per_network: 5_000 }
+        Self {
+            init_acks: 100_000,
+            errors: 10_000,
+            out_of_the_blue: 10_000,
+            per_network: 5_000,
+            key_exchanges: 1_000,
+            key_exchanges_per_network: 200,
+        }
     }
 }

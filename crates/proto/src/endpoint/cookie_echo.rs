@@ -58,6 +58,10 @@ impl Endpoint {
         };
         // DATA may follow in the same packet.
         if let Some(assoc) = accepted.and_then(|h| self.table.touch(h)) {
+            if assoc.demands_protection() {
+                // The peer missed our COOKIE ACK; what else is in the packet is not its own word.
+                return assoc.acknowledge_cookie_again(tuple);
+            }
             assoc.acknowledge_cookie(now, tuple);
             let proof = if auth.is_some() { Proof::Before } else { Proof::None };
             assoc.handle_packet(now, &tuple, None, packet, proof);
@@ -116,10 +120,16 @@ impl Endpoint {
             return None;
         }
         self.used.remember(now, cookie.session.local_tag, cookie.created);
+        if cookie.keys.is_some() && !self.replies.admits_key_exchange(now, to.tuple.remote.ip()) {
+            // It comes again: T1-cookie spreads what is too much at once.
+            self.stats.replies_suppressed += 1;
+            return None;
+        }
         let local = self.local_side(cookie);
         let (config, rng) = (self.config_at(cookie.created), self.rng.fork());
         let tuple = confirmed_tuple(to.tuple, cookie);
-        let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
+        let peer = (&cookie.peer, to.peer_port);
+        let assoc = Association::accept(now, config, local, peer, cookie.keys.clone(), tuple, rng)?;
         let h = self.table.insert(assoc);
         self.pass_on_address_changes(h, cookie.created);
         Some(h)
@@ -161,13 +171,19 @@ impl Endpoint {
         let superseded = !assoc.state().is_setup() && self.is_superseded(cookie);
         match action(local, peer, cookie.tie_tags, tie) {
             Action::Discard => return None,
+            // Anybody could say so in plain; a peer that has lost its keys is known by its silence.
+            Action::Restart | Action::Collision if is_protected(assoc) => {
+                self.table.touch(h)?.on_hint(now);
+                return None;
+            }
             Action::Collision if superseded => return None,
             Action::Restart => return self.restart(now, h, to, cookie),
             Action::Collision if assoc.is_outlived_by(&cookie.peer) => {
                 return self.restart(now, h, to, cookie);
             }
             Action::Collision => {
-                self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, tuple);
+                let keys = cookie.keys.as_ref();
+                self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, keys, tuple);
             }
             Action::Duplicate => self.table.touch(h)?.on_duplicate_cookie(now),
         }
@@ -244,6 +260,11 @@ fn cookie_auth(config: &AssocConfig, cookie: &Cookie) -> Option<Auth> {
 /// along another one.
 const fn confirmed_tuple(tuple: FourTuple, cookie: &Cookie) -> FourTuple {
     FourTuple { local: SocketAddr::new(cookie.local, tuple.local.port()), remote: cookie.remote }
+}
+
+/// Whether what comes in plain cannot begin the association anew.
+fn is_protected(assoc: &Association) -> bool {
+    assoc.opens_packets() && !assoc.state().is_setup()
 }
 
 /// Whether our tag and the peer's are those of the association, and its tie-tags.

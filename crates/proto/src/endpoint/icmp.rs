@@ -41,6 +41,11 @@ impl Endpoint {
         if !quote.is_of(assoc) {
             return false;
         }
+        if assoc.demands_protection() && !matches!(report, IcmpReport::PacketTooBig { .. }) {
+            // Anybody who saw the packet may have written it.
+            assoc.on_hint(now);
+            return true;
+        }
         match report {
             IcmpReport::PortUnreachable if !encapsulated => false,
             IcmpReport::PortUnreachable => assoc.port_unreachable(now, tuple, quote.init.is_some()),
@@ -48,6 +53,10 @@ impl Endpoint {
             IcmpReport::Unreachable => {
                 assoc.path_failed(now, tuple);
                 true
+            }
+            IcmpReport::PacketTooBig { mtu } if assoc.demands_protection() => {
+                let path = assoc.paths.by_addresses(tuple);
+                path.is_some_and(|p| assoc.doubt_path_mtu(now, p, mtu))
             }
             IcmpReport::PacketTooBig { mtu } => {
                 let path = assoc.paths.by_addresses(tuple);

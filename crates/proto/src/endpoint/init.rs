@@ -11,8 +11,9 @@ use crate::association::{Association, State};
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::AssocConfig;
 use crate::handshake::{
-    Cookie, Extensions, InitFault, Offer, PeerInit, Session, TieTags, address_parameter,
-    fixed_part, init_ack_checksum, is_unicast, listed_addresses, longest_cookie_life, unrecognized,
+    Cookie, Extensions, InitFault, KeyOffer, Offer, PeerInit, Roles, Session, TieTags,
+    address_parameter, agree_on_keys, fixed_part, init_ack_checksum, is_unicast, listed_addresses,
+    longest_cookie_life, unrecognized,
 };
 use crate::ids::{AssocHandle, FourTuple, Tsn};
 use crate::time::Time;
@@ -38,13 +39,14 @@ struct Request<'a> {
 }
 
 /// Who we are in an INIT ACK.
-#[derive(Clone, Copy)]
 struct Identity {
     tag: u32,
     tsn: Tsn,
     tie_tags: Option<TieTags>,
     /// The RANDOM of our own INIT, if it had one: it goes with the tag (RFC 4895 section 6.1).
     random: Option<[u8; RANDOM_LEN]>,
+    /// What our own INIT said of protection, if there is one.
+    keys: Option<KeyOffer>,
 }
 
 /// How an INIT for an existing association is answered.
@@ -189,10 +191,11 @@ impl Endpoint {
                 let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
                 let addresses = assoc.announced_addresses();
                 let random = assoc.auth.as_ref().map(|auth| auth.ours().random);
+                let keys = assoc.own_key_offer().cloned();
                 // This cookie is for the association that exists. When that is over nobody else may
                 // have its tag.
                 self.used.remember(now, tag, now);
-                let identity = Identity { tag, tsn, tie_tags, random };
+                let identity = Identity { tag, tsn, tie_tags, random, keys };
                 self.acknowledge(now, request, peer, identity, &config, &addresses);
             }
             Verdict::Anew(tie_tags) => {
@@ -211,7 +214,7 @@ impl Endpoint {
 
     fn new_identity(&mut self, tie_tags: Option<TieTags>) -> Identity {
         let tsn = self.config.assoc.first_tsn(&mut self.rng);
-        Identity { tag: self.rng.non_zero_u32(), tsn, tie_tags, random: None }
+        Identity { tag: self.rng.non_zero_u32(), tsn, tie_tags, random: None, keys: None }
     }
 
     /// Queues the INIT ACK, to the source of the INIT. Everything needed later is in its cookie.
@@ -224,6 +227,15 @@ impl Endpoint {
         config: &AssocConfig,
         addresses: &[IpAddr],
     ) {
+        identity.keys = identity.keys.or_else(|| {
+            let keys = config.protection.as_ref()?;
+            Some(KeyOffer::ours(&**keys, self.rng.next_u32(), Roles::Server))
+        });
+        if let (Some(ours), Some(theirs)) = (&identity.keys, &peer.keys)
+            && let Err(fault) = agree_on_keys(ours, theirs)
+        {
+            return self.refuse(now, request, Some(fault.cause()));
+        }
         if !self.replies.admits_init_ack(now, request.to, &mut self.stats) {
             return;
         }
@@ -239,10 +251,12 @@ impl Endpoint {
             AuthOffer::ours(config, random)
         });
         identity.random = auth.as_ref().map(|auth| auth.random);
+        let keys = identity.keys.clone();
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
         // Behind a NAT nobody knows our addresses (RFC 6951 section 4.1).
         let addresses = if self.config.behind_nat { &[] } else { addresses };
-        let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
+        let offer =
+            Offer { fixed, addresses, extensions, auth: auth.as_ref(), keys: keys.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
         let partial = config.extensions.partial_reliability;
         let unknown = unrecognized(request.init.params, partial);
@@ -270,6 +284,7 @@ impl Endpoint {
             },
             tie_tags: identity.tie_tags,
             random: identity.random,
+            keys: identity.keys,
             local: request.to.tuple.local.ip(),
             remote: request.to.tuple.remote,
             peer,

@@ -17,6 +17,7 @@ mod network;
 mod ootb;
 mod rate;
 mod reply;
+mod sealed;
 mod table;
 mod tag;
 
@@ -57,6 +58,8 @@ pub struct Endpoint {
     checksum: PacketChecksum,
     /// What became of our addresses while cookies may live that know nothing of it.
     changes: AddressChanges,
+    /// The packet that was opened last, as it would have come in plain.
+    opened: Vec<u8>,
 }
 
 /// A packet to be sent.
@@ -97,6 +100,7 @@ impl Endpoint {
             stats: EndpointStats::default(),
             checksum: PacketChecksum::default(),
             changes: AddressChanges::default(),
+            opened: Vec::new(),
             config: Arc::new(config),
             rng,
         }
@@ -111,6 +115,7 @@ impl Endpoint {
     /// hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
         self.stats.packets_received += 1;
+        self.opened.clear();
         let packet = match self.read(&tuple, data) {
             Ok(packet) => packet,
             Err(error) => {
@@ -131,6 +136,7 @@ impl Endpoint {
         match first.kind {
             kind::INIT => self.on_init(now, tuple, &packet, &first),
             kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, None, first.value),
+            kind::DTLS => self.on_sealed_packet(now, &tuple, &packet, &first),
             kind::AUTH if self.on_proven_echo(now, tuple, &packet, &first) => {}
             _ => self.on_packet(now, &tuple, &packet, &first),
         }
@@ -301,6 +307,13 @@ impl Endpoint {
             return;
         };
         let Some(assoc) = self.table.get(h) else { return };
+        if assoc.demands_protection() {
+            // Not believed, and not answered; perhaps a hint.
+            if let Some(assoc) = self.table.touch(h) {
+                assoc.handle_packet(now, tuple, path, packet, Proof::None);
+            }
+            return;
+        }
         let asked = assoc.state() == State::CookieWait;
         let welcome = !assoc.state().is_setup() || self.answers_from_elsewhere(h, *tuple, packet);
         let Some(assoc) = self.table.touch(h).filter(|_| welcome) else {

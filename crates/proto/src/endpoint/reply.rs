@@ -1,6 +1,7 @@
 //! Answers that belong to no association: whole packets, made at once and kept until they are
 //! fetched.
 
+use core::net::IpAddr;
 use std::collections::VecDeque;
 
 use polypath_wire::{
@@ -71,6 +72,8 @@ pub(super) struct Replies {
     waiting: VecDeque<Reply>,
     limits: Limits,
     networks: Networks,
+    exchanges: Limit,
+    exchanging: Networks,
 }
 
 impl Replies {
@@ -84,6 +87,8 @@ impl Replies {
                 out_of_the_blue: Limit::new(limits.out_of_the_blue, Keep::Quarter),
             },
             networks: Networks::new(limits.per_network, key),
+            exchanges: Limit::new(limits.key_exchanges, Keep::Nothing),
+            exchanging: Networks::new(limits.key_exchanges_per_network, key),
         }
     }
 
@@ -104,6 +109,17 @@ impl Replies {
         stats: &mut EndpointStats,
     ) -> bool {
         self.admits(now, to, |limits| &mut limits.init_acks, stats)
+    }
+
+    /// Whether a key exchange may begin with who returned a cookie from there.
+    pub(super) fn admits_key_exchange(&mut self, now: Time, from: IpAddr) -> bool {
+        let Limit { rate, bucket, keep } = &mut self.exchanges;
+        let admitted =
+            bucket.has(now, *rate, Keep::Nothing) && self.exchanging.allow(now, from, *keep);
+        if admitted {
+            bucket.take(now, *rate);
+        }
+        admitted
     }
 
     /// Takes what a reply costs of both limits, if both have it.

@@ -299,7 +299,8 @@ impl Table {
         while let Some(h) = self.eventful.pop_front() {
             let Some(slot) = self.slots.get_mut(h.0) else { continue };
             let event = slot.assoc.poll_event();
-            slot.eventful = !slot.assoc.events.is_empty();
+            // One that is told of later has events, and gives none.
+            slot.eventful = event.is_some() && !slot.assoc.events.is_empty();
             if slot.eventful {
                 self.eventful.push_back(h);
             }

@@ -1,5 +1,7 @@
 //! Why associations end.
 
+use crate::protection::ProtectionFailure;
+
 /// Why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
@@ -44,6 +46,16 @@ pub enum CloseReason {
     /// the peer itself offers (RFC 5061 section 6).
     #[error("the peer does not authenticate what must be authenticated")]
     NoAuthentication,
+    /// The peer does not protect its packets in a way that we know, which our configuration demands
+    /// ([`AssocConfig::protection`](crate::config::AssocConfig::protection)).
+    #[error("the peer does not protect its packets, or not in a way that is known here")]
+    NoProtection,
+    /// No keys could be agreed on, or no longer.
+    #[error("{0}")]
+    Unprotected(Box<ProtectionFailure>),
+    /// The peer's host said that the peer is gone, and nothing protected came of it any more.
+    #[error("the peer's host says that the peer is gone, and it does not answer")]
+    PeerGone,
     /// The peer broke the protocol; we sent ABORT with this cause code.
     #[error("the peer broke the protocol: aborted with error cause {cause}")]
     ProtocolViolation {

@@ -4,6 +4,7 @@
 pub(crate) mod asconf;
 pub(crate) mod buffer_tuning;
 mod context;
+pub(crate) mod protection;
 pub(crate) mod reconfig;
 
 pub(crate) use context::Context;

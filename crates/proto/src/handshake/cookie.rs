@@ -5,7 +5,8 @@
 //! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16]
 //! | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
 //! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
-//! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO] | [peer's UDP port u16]
+//! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO]
+//! | [our, the peer's DTLS Key Management parameter, each behind its length u8] | [peer's UDP port u16]
 //! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
 //! ```
 //!
@@ -20,6 +21,7 @@ use polypath_wire::{CommonHeader, InitFixed};
 use super::addresses::MAX_PEER_ADDRESSES;
 use super::cookie_keys::{CookieKeys, MAC_LEN};
 use super::extensions::Extensions;
+use super::key_offer::KeyOffer;
 use super::peer_parameters::{PeerAuth, PeerInit};
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::EndpointConfig;
@@ -38,6 +40,9 @@ pub(crate) struct Cookie {
     /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it
     /// said. No shared key is ever in a cookie (RFC 4895 section 6.3).
     pub(crate) random: Option<[u8; RANDOM_LEN]>,
+    /// Our DTLS Key Management parameter, where both sides protect; the peer's is with the rest that
+    /// it said.
+    pub(crate) keys: Option<KeyOffer>,
     /// Where the INIT ACK went from and to.
     pub(crate) local: IpAddr,
     pub(crate) remote: SocketAddr,
@@ -72,6 +77,8 @@ const AUTHENTICATED: u8 = 16;
 const ENCAPSULATED: u8 = 32;
 /// It is another than [`REGISTERED`], and follows.
 const PORTED: u8 = 64;
+/// DTLS Key Management parameters follow.
+const PROTECTED: u8 = 128;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1).
 const REGISTERED: u16 = 9899;
@@ -153,6 +160,9 @@ impl Cookie {
             out.extend_from_slice(random);
             push_offer(&mut out, offer);
         }
+        if let Some(offers) = self.offers() {
+            offers.iter().for_each(|offer| push_key_offer(&mut out, offer));
+        }
         if self.flags() & PORTED != 0 {
             out.extend_from_slice(&self.remote.port().to_be_bytes());
         }
@@ -165,6 +175,14 @@ impl Cookie {
     const fn auth(&self) -> Option<(&[u8; RANDOM_LEN], &AuthOffer)> {
         match (&self.random, &self.peer.auth) {
             (Some(random), PeerAuth::Offer(offer)) => Some((random, offer)),
+            _ => None,
+        }
+    }
+
+    /// Both sides' DTLS Key Management parameters, if both protect.
+    const fn offers(&self) -> Option<[&KeyOffer; 2]> {
+        match (&self.keys, &self.peer.keys) {
+            (Some(ours), Some(peer)) => Some([ours, peer]),
             _ => None,
         }
     }
@@ -187,7 +205,8 @@ impl Cookie {
             REGISTERED => ENCAPSULATED,
             _ => ENCAPSULATED | PORTED,
         };
-        nr_sack | dac | tied | extended | authenticated | port
+        let protected = if self.offers().is_some() { PROTECTED } else { 0 };
+        nr_sack | dac | tied | extended | authenticated | protected | port
     }
 
     fn decode(content: &[u8], session: &mut Session) -> Option<Self> {
@@ -219,6 +238,11 @@ impl Cookie {
             random = Some(reader.take()?);
             auth = PeerAuth::Offer(reader.offer()?);
         }
+        let (mut keys, mut peer_keys) = (None, None);
+        if flags & PROTECTED != 0 {
+            keys = Some(reader.key_offer()?);
+            peer_keys = Some(reader.key_offer()?);
+        }
         let port = match flags & (ENCAPSULATED | PORTED) {
             0 => 0,
             ENCAPSULATED => REGISTERED,
@@ -229,8 +253,10 @@ impl Cookie {
         if addresses.is_empty() {
             addresses.push(remote.ip());
         }
-        let peer = PeerInit { fixed, addresses, extensions, auth, preservative: Duration::ZERO };
-        Some(Self { created, life, session: *session, tie_tags, random, local, remote, peer })
+        let (keys_of_peer, preservative) = (peer_keys, Duration::ZERO);
+        let peer =
+            PeerInit { fixed, addresses, extensions, auth, keys: keys_of_peer, preservative };
+        Some(Self { created, life, session: *session, tie_tags, random, keys, local, remote, peer })
     }
 }
 
@@ -254,6 +280,12 @@ fn push_offer(out: &mut Vec<u8>, offer: &AuthOffer) {
     }
     out.extend_from_slice(&len(offer.hmacs.len()));
     offer.hmacs.iter().for_each(|id| out.extend_from_slice(&id.to_be_bytes()));
+}
+
+fn push_key_offer(out: &mut Vec<u8>, offer: &KeyOffer) {
+    // Of at most MAX_METHODS methods.
+    out.push(offer.bytes().len() as u8);
+    out.extend_from_slice(offer.bytes());
 }
 
 fn push_address(out: &mut Vec<u8>, address: IpAddr) {
@@ -302,6 +334,13 @@ impl Reader<'_> {
         Some(AuthOffer { random, chunks, hmacs })
     }
 
+    fn key_offer(&mut self) -> Option<KeyOffer> {
+        let [len] = self.take()?;
+        let (bytes, rest) = self.0.split_at_checked(len.into())?;
+        self.0 = rest;
+        KeyOffer::from_bytes(bytes)
+    }
+
     fn address(&mut self) -> Option<IpAddr> {
         match self.take::<1>()? {
             [4] => self.take::<4>().map(IpAddr::from),
@@ -331,6 +370,11 @@ mod tests {
         }
     }
 
+    /// A parameter of one method.
+    fn key_offer(method: u8) -> KeyOffer {
+        KeyOffer::from_bytes(&[0x80, 6, 0, 10, 1, 2, 3, 4, 0xff, method]).unwrap()
+    }
+
     prop_compose! {
         fn cookie()(
             created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
@@ -339,6 +383,7 @@ mod tests {
             ends in any::<[IpAddr; 2]>(),
             port in prop_oneof![Just(0), Just(REGISTERED), any::<u16>()],
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
+            keys in proptest::option::of(any::<[u8; 2]>()),
             auth in proptest::option::of((
                 any::<[[u8; 32]; 2]>(),
                 proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9)),
@@ -363,10 +408,12 @@ mod tests {
                 },
                 tie_tags: tie.map(|[local, peer]| TieTags { local, peer }),
                 random,
+                keys: keys.map(|[one, _]| key_offer(one)),
                 local: ends[0],
                 remote: SocketAddr::new(ends[1], port),
                 peer: PeerInit {
                     fixed, addresses, extensions: Extensions::from_bits(extensions), auth,
+                    keys: keys.map(|[_, other]| key_offer(other)),
                     preservative: Duration::ZERO,
                 },
             }
@@ -436,6 +483,7 @@ mod tests {
             session: Session { local_port: 1, peer_port: 2, local_tag: 3, local_tsn: Tsn(4) },
             tie_tags: None,
             random: None,
+            keys: None,
             local: address,
             remote: SocketAddr::new(address, 0),
             peer: PeerInit {
@@ -443,6 +491,7 @@ mod tests {
                 addresses: vec![address],
                 extensions: Extensions::default(),
                 auth: PeerAuth::None,
+                keys: None,
                 preservative: Duration::ZERO,
             },
         };

@@ -40,9 +40,11 @@ impl Extensions {
         Self {
             nr_sack: config.cmt.nr_sack != NrSack::Off && !config.minimal_init,
             dac: config.cmt.dac && !config.minimal_init,
-            authentication: on.authentication,
+            // The DTLS chunk does what it would do (draft-ietf-tsvwg-sctp-dtls-chunk section 3.2).
+            authentication: on.authentication && config.protection.is_none(),
             // RFC 5061 section 4.2.7: who lists ASCONF without AUTH gets no association.
-            dynamic_addresses: on.dynamic_addresses && on.authentication,
+            dynamic_addresses: on.dynamic_addresses
+                && (on.authentication || config.protection.is_some()),
             interleaving: on.interleaving,
             partial_reliability: on.partial_reliability,
             i_forward_tsn: on.partial_reliability && on.interleaving,

@@ -9,6 +9,7 @@ use polypath_wire::{
 
 use super::addresses::{MAX_PEER_ADDRESSES, is_unicast};
 use super::extensions::Extensions;
+use super::key_offer::KeyOffer;
 use super::peer_parameters::MIN_A_RWND;
 use crate::auth::AuthOffer;
 use crate::config::{AssocConfig, Edmid};
@@ -24,6 +25,8 @@ pub(crate) struct Offer<'a> {
     pub(crate) extensions: Extensions,
     /// What goes with authentication.
     pub(crate) auth: Option<&'a AuthOffer>,
+    /// What goes with protection.
+    pub(crate) keys: Option<&'a KeyOffer>,
 }
 
 /// The fixed part that `config` asks for.
@@ -112,6 +115,9 @@ impl Offer<'_> {
         if let Some(auth) = self.auth.filter(|_| self.extensions.authentication) {
             auth.push_to(params);
         }
+        if let Some(keys) = self.keys {
+            keys.push_to(params);
+        }
     }
 
     fn encode(&self, chunk: &impl EncodeChunk) -> Vec<u8> {
@@ -161,7 +167,7 @@ mod tests {
     fn offer(addresses: &[IpAddr], nr_sack: bool, dac: bool) -> Offer<'_> {
         let fixed = fixed_part(&AssocConfig::default(), 7, Tsn(9));
         let extensions = Extensions { nr_sack, dac, ..Extensions::NONE };
-        Offer { fixed, addresses, extensions, auth: None }
+        Offer { fixed, addresses, extensions, auth: None, keys: None }
     }
 
     struct Raw<'a>(&'a [u8]);

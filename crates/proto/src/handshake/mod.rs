@@ -8,6 +8,7 @@ mod cookie;
 mod cookie_keys;
 mod cookie_replay;
 mod extensions;
+mod key_offer;
 mod local_parameters;
 mod peer_parameters;
 mod zero_checksum;
@@ -18,6 +19,7 @@ pub(crate) use cookie::{Cookie, Session, TieTags, longest_cookie_life};
 pub(crate) use cookie_keys::CookieKeys;
 pub(crate) use cookie_replay::{CAPACITY as USED_COOKIES, CookieStanding, UsedCookies};
 pub(crate) use extensions::Extensions;
+pub(crate) use key_offer::{KeyFault, KeyOffer, Roles, agree_on_keys};
 pub(crate) use local_parameters::{Offer, address_parameter, fixed_part};
 pub(crate) use peer_parameters::{
     InitFault, PeerAuth, PeerInit, listed_addresses, state_cookie, unrecognized,

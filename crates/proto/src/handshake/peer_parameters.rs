@@ -8,6 +8,7 @@ use polypath_wire::{ErrorCause, InitFixed, Items, Parameter, Params, RawParam};
 
 use super::addresses::{MAX_PEER_ADDRESSES, is_peer_address};
 use super::extensions::Extensions;
+use super::key_offer::{KeyFault, KeyOffer};
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::{AssocConfig, Edmid};
 use crate::time::Duration;
@@ -25,6 +26,8 @@ pub(crate) struct PeerInit {
     pub(crate) extensions: Extensions,
     /// What it says of authentication.
     pub(crate) auth: PeerAuth,
+    /// What it says of protection.
+    pub(crate) keys: Option<KeyOffer>,
     /// Increment of the cookie's life that the peer asks for (Cookie Preservative).
     pub(crate) preservative: Duration,
 }
@@ -76,6 +79,8 @@ pub(crate) enum InitFault<'a> {
     BadRandom,
     /// Chunks cannot be authenticated, as dynamic addresses or our configuration demand.
     NoAuthentication,
+    /// Nothing that both ends would protect the association with.
+    Keys(KeyFault),
 }
 
 impl<'a> InitFault<'a> {
@@ -87,6 +92,7 @@ impl<'a> InitFault<'a> {
             Self::Malformed => ErrorCause::ProtocolViolation(b"malformed parameter in INIT"),
             Self::BadRandom => ErrorCause::ProtocolViolation(b"RANDOM is not 32 bytes long"),
             Self::NoAuthentication => ErrorCause::ProtocolViolation(b"AUTH is needed"),
+            Self::Keys(fault) => fault.cause(),
         }
     }
 }
@@ -104,6 +110,7 @@ impl PeerInit {
             addresses: Vec::new(),
             extensions: Extensions::default(),
             auth: PeerAuth::None,
+            keys: None,
             preservative: Duration::ZERO,
         };
         let mut auth = AuthParams::default();
@@ -124,11 +131,17 @@ impl PeerInit {
     /// What `config` has against this peer beyond RFC 9260.
     pub(crate) fn refusal(&self, config: &AssocConfig) -> Option<InitFault<'static>> {
         let own = Extensions::of(config);
+        if config.protection.is_some() {
+            // Addresses are safe then (draft-ietf-tsvwg-sctp-dtls-chunk section 3.2).
+            return self.keys.is_none().then_some(InitFault::Keys(KeyFault::Missing));
+        }
         if own.authentication && self.auth == PeerAuth::BadRandom {
             return Some(InitFault::BadRandom);
         }
         // RFC 5061 section 6: addresses that anybody may change are worse than none.
-        let unsafe_addresses = own.dynamic_addresses && self.extensions.dynamic_addresses;
+        // Who offers to protect its packets needs no AUTH for them; without us it will not come in.
+        let unsafe_addresses =
+            own.dynamic_addresses && self.extensions.dynamic_addresses && self.keys.is_none();
         let demanded = own.authentication && !config.auth.chunks.is_empty();
         let lacking = !self.extensions.authentication && (unsafe_addresses || demanded);
         lacking.then_some(InitFault::NoAuthentication)
@@ -156,6 +169,7 @@ impl PeerInit {
             Parameter::ZeroChecksum(method) => {
                 self.extensions.zero_checksum = method == Edmid::Dtls.number();
             }
+            Parameter::KeyManagement(_) if self.keys.is_none() => self.keys = KeyOffer::of(raw),
             Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
             Parameter::Unknown(unknown) if unknown.kind == param_kind::DELAYED_ACK_CMT => {
                 self.extensions.dac = true;
@@ -239,6 +253,7 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::RANDOM
             | param_kind::CHUNK_LIST
             | param_kind::HMAC_ALGORITHMS
+            | param_kind::DTLS_KEY_MANAGEMENT
             | param_kind::SUPPORTED_EXTENSIONS
             | param_kind::FORWARD_TSN_SUPPORTED
             | param_kind::ZERO_CHECKSUM

@@ -48,6 +48,8 @@ pub(crate) struct PathSet {
     pub(crate) primary: PathId,
     /// Bytes of every packet that DATA must leave to an AUTH chunk.
     pub(crate) reserved: u32,
+    /// The chunks of a packet must fit a record.
+    pub(crate) in_records: bool,
     encapsulation: Encapsulation,
     /// MTUs are searched for.
     searches: bool,
@@ -158,6 +160,7 @@ impl PathSet {
             own: Vec::new(),
             primary: PathId(0),
             reserved: 0,
+            in_records: false,
             encapsulation,
             searches: false,
             one_when_dormant: false,
@@ -192,7 +195,8 @@ impl PathSet {
         let id = if full { self.recyclable()? } else { PathId(self.views.len() as u8) };
         self.one_when_dormant = config.potentially_failed.is_some();
         let mtu = config.path_mtu;
-        let pmdcs = mtu.saturating_sub(header_bytes(tuple.remote.ip(), self.encapsulation));
+        let headers = header_bytes(tuple.remote.ip(), self.encapsulation);
+        let pmdcs = mtu.saturating_sub(headers).min(self.longest_chunks());
         let mut view = PathView::new(id, mtu, pmdcs & !3, config.rto.initial);
         view.ipv6 = tuple.remote.is_ipv6();
         if confirmed {

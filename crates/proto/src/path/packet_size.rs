@@ -5,6 +5,7 @@ use super::header::header_bytes;
 use super::mtu::MtuSearch;
 use crate::config::AssocConfig;
 use crate::ids::PathId;
+use crate::protection::{LONGEST_CONTENT, OVERHEAD};
 use crate::view::PathState;
 
 impl PathSet {
@@ -33,6 +34,11 @@ impl PathSet {
         smallest.saturating_sub(self.reserved)
     }
 
+    /// Bytes that the chunks of one packet may have, whatever the path carries.
+    pub(super) const fn longest_chunks(&self) -> u32 {
+        if self.in_records { (LONGEST_CONTENT + OVERHEAD) as u32 } else { u32::MAX }
+    }
+
     /// A new search for `p`, if the association searches.
     pub(crate) fn reset_mtu(&mut self, p: PathId, config: &AssocConfig) {
         let Some(discovery) = config.path_mtu_discovery else { return };
@@ -48,7 +54,8 @@ impl PathSet {
     /// `p` carries packets of `mtu` bytes. True if that is news.
     pub(crate) fn set_mtu(&mut self, p: PathId, mtu: u32) -> bool {
         let Some(remote) = self.get(p).map(|path| path.tuple.remote.ip()) else { return false };
-        let pmdcs = mtu.saturating_sub(header_bytes(remote, self.encapsulation)) & !3;
+        let room = mtu.saturating_sub(header_bytes(remote, self.encapsulation));
+        let pmdcs = room.min(self.longest_chunks()) & !3;
         let Some(view) = self.view_mut(p) else { return false };
         let changed = view.mtu != mtu;
         (view.mtu, view.pmdcs) = (mtu, pmdcs);

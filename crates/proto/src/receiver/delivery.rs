@@ -190,6 +190,16 @@ impl Delivery {
         self.streams.get_mut(&next.stream)?.pop()
     }
 
+    /// Takes the first message of stream `id` with this payload protocol identifier; gives what it
+    /// occupied, too.
+    pub(super) fn take_by_ppid(&mut self, id: StreamId, ppid: u32) -> Option<(Message, Charge)> {
+        let at = self.streams.get(&id)?.find_ppid(ppid)?;
+        let stream = self.leave_turn(id)?;
+        let taken = stream.take_at(at)?;
+        self.readable -= 1;
+        Some(taken)
+    }
+
     /// A message of stream `id`, if it has one, is about to be taken out of turn.
     fn leave_turn(&mut self, id: StreamId) -> Option<&mut Stream> {
         let stream = self.streams.get_mut(&id).filter(|stream| stream.readable() > 0)?;

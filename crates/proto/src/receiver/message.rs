@@ -46,6 +46,25 @@ impl<'a> Incoming<'a> {
         self.tsn
     }
 
+    /// Whether it is of the ordered messages of `stream` that have this payload protocol identifier.
+    /// Of I-DATA only the first fragment tells.
+    pub(crate) const fn is_ordered_on(&self, stream: u16, ppid: u32) -> bool {
+        let told = self.label.ppid == ppid || !self.flags.beginning;
+        self.label.stream.0 == stream && !self.flags.unordered && told
+    }
+
+    /// Whether it names this payload protocol identifier on `stream`.
+    #[inline]
+    pub(crate) const fn is_of(&self, stream: u16, ppid: u32) -> bool {
+        self.label.stream.0 == stream && self.label.ppid == ppid && !self.flags.unordered
+    }
+
+    /// Whether it begins one of these messages.
+    #[inline]
+    pub(crate) const fn begins_on(&self, stream: u16, ppid: u32) -> bool {
+        self.label.ppid == ppid && self.flags.beginning && self.is_ordered_on(stream, ppid)
+    }
+
     /// User data.
     pub(crate) const fn payload(&self) -> &'a [u8] {
         self.payload

@@ -53,7 +53,7 @@ use crate::event::{Message, Part};
 use crate::ids::{Mid, PathId, StreamId, Tsn};
 use crate::stats::StreamStats;
 use crate::time::{Duration, Time};
-use crate::tsn_map::wire;
+use crate::tsn_map::{extend, wire};
 
 /// Settings of the receiving half.
 #[derive(Clone, Debug)]
@@ -419,6 +419,27 @@ impl Receiver {
         }
         // Last: a message that is held while other things are done is copied once for each of them.
         self.delivery.take(&next)
+    }
+
+    /// While no part was delivered: whether messages are delivered in parts, and from how many bytes
+    /// on.
+    pub(crate) fn set_partial_delivery(&mut self, from: Option<u32>) {
+        self.settings.partial_delivery = from;
+        self.partial = PartialDelivery::new(from);
+    }
+
+    /// Takes the next message of `stream` with this payload protocol identifier, wherever it stands
+    /// among those that can be received.
+    pub(crate) fn take_key_message(&mut self, stream: StreamId, ppid: u32) -> Option<Message> {
+        let (message, charge) = self.delivery.take_by_ppid(stream, ppid)?;
+        self.buffer.free(charge);
+        Some(message)
+    }
+
+    /// Whether `tsn` is the one that comes next, or came before.
+    pub(crate) fn is_next_or_old(&self, tsn: Tsn) -> bool {
+        let next = self.tracker.cumulative() + 1;
+        extend(next, tsn) <= next
     }
 
     /// Messages that [`recv`](Self::recv) would give.

@@ -220,6 +220,22 @@ impl Stream {
         Some(ready.message.into_message(ready.delivered))
     }
 
+    /// Where the first deliverable message with this payload protocol identifier stands.
+    pub(super) fn find_ppid(&self, ppid: u32) -> Option<usize> {
+        self.ready.iter().position(|ready| ready.message.label.ppid == ppid)
+    }
+
+    /// Takes a deliverable message from where it stands; gives what it occupied, too.
+    pub(super) fn take_at(&mut self, at: usize) -> Option<(Message, Charge)> {
+        let ready = self.ready.remove(at)?;
+        if self.ready.is_empty() {
+            // The next one may be long in coming.
+            self.ready = VecDeque::new();
+        }
+        let charge = ready.message.charge();
+        Some((ready.message.into_message(ready.delivered), charge))
+    }
+
     /// A message was taken out of turn.
     pub(super) const fn leave_turn(&mut self) {
         self.skipped_turns += 1;

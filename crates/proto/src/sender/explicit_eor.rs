@@ -91,7 +91,7 @@ impl SendQueue {
     }
 
     /// Appends a part to the message that `stream` has open, or opens one.
-    fn push_part(
+    pub(in crate::sender) fn push_part(
         &mut self,
         now: Time,
         stream: StreamId,
@@ -160,7 +160,7 @@ impl SendQueue {
     }
 
     #[inline(never)]
-    fn add_head(&mut self, message: MessageInfo) {
+    pub(super) fn add_head(&mut self, message: MessageInfo) {
         let at = self.heads.partition_point(|h| h.stream < message.stream);
         self.heads.insert(at, message);
     }

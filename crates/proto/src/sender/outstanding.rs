@@ -116,6 +116,11 @@ impl OutstandingQueue {
         self.chunks.len()
     }
 
+    /// Gives the memory back that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.chunks.shrink();
+    }
+
     /// Whether everything sent is cum-acked.
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty()

@@ -63,6 +63,13 @@ pub enum SendError {
         /// The stream.
         stream: StreamId,
     },
+    /// On stream 0 of a protected association this payload protocol identifier is key management's
+    /// (draft-ietf-tsvwg-sctp-dtls-chunk section 10.5).
+    #[error("payload protocol identifier {ppid} on stream 0 is key management's: take another")]
+    ReservedPpid {
+        /// The identifier.
+        ppid: u32,
+    },
     /// A shutdown was begun by either side.
     #[error("the association is shutting down")]
     ShuttingDown,

@@ -2,6 +2,7 @@
 //! late, so that the stream scheduler stays free.
 
 mod hold;
+mod key_message;
 mod removal;
 
 use std::collections::VecDeque;
@@ -114,6 +115,12 @@ pub(crate) struct SendQueue {
     urgent: bool,
     /// New messages of all streams wait until the association was reset.
     pub(super) holds_new: bool,
+    /// They wait for keys, without which only key management's go.
+    before_keys: bool,
+    /// Messages of key management with unsent bytes.
+    key_messages: u8,
+    /// There were some: their payload protocol identifier is no application's.
+    has_keys: bool,
 }
 
 impl SendQueue {
@@ -285,6 +292,7 @@ impl SendQueue {
             immediate: head.options.immediate,
         };
         let begun = (flags.beginning && !flags.ending).then_some(head.size());
+        let is_key_message = self.has_keys && head.is_key_message(stream);
         let payload = head.take_bytes(bytes);
         let ordered = !flags.unordered;
         let (message, ppid) = (head.id, head.options.ppid);
@@ -293,6 +301,7 @@ impl SendQueue {
             s.queue.pop_front();
             trim(&mut s.queue);
             self.messages -= 1;
+            self.key_messages -= u8::from(is_key_message);
         }
         let kind = if self.interleaving { Kind::IData } else { Kind::Data };
         let number = s.numbers.next(kind, flags.unordered, flags.ending);
@@ -369,7 +378,9 @@ impl SendQueue {
         for (i, s) in self.streams.iter_mut().enumerate() {
             let stream = StreamId(i as u16);
             let all = s.queue.drain(..).chain(s.held.take().into_iter().flatten());
-            out.extend(all.map(|m| (m.id, stream, !m.begins())));
+            let has_keys = self.has_keys;
+            let told = all.filter(|m| !(has_keys && m.is_key_message(stream)));
+            out.extend(told.map(|m| (m.id, stream, !m.begins())));
             // What of it was handed in may have been delivered; the message was not.
             out.extend(s.open.take().map(|open| (open.id, stream, true)));
             (s.unsent_bytes, s.begun) = (0, None);
@@ -378,8 +389,15 @@ impl SendQueue {
         self.begun = (0, 0);
         self.in_progress = None;
         self.unsent = 0;
-        self.messages = 0;
+        (self.messages, self.key_messages) = (0, 0);
         out
+    }
+
+    /// Gives the memory back that no message needs.
+    pub(in crate::sender) fn shrink(&mut self) {
+        self.streams.shrink_to_fit();
+        self.heads.shrink_to_fit();
+        self.streams.iter_mut().for_each(|stream| stream.queue.shrink_to_fit());
     }
 
     /// SQINFO, stream by stream.

@@ -132,6 +132,17 @@ impl Sender {
         Ok(id)
     }
 
+    /// Accepts a message of key management, whatever room there is.
+    pub(crate) fn enqueue_key_message(
+        &mut self,
+        now: Time,
+        data: Bytes,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> MessageId {
+        self.used += data.len() as u64;
+        self.queue.push_key_message(now, data, scheduler)
+    }
+
     /// The send buffer is larger from now on.
     pub(crate) const fn grow_buffer(&mut self, limit: u64) {
         self.limit = limit;
@@ -300,6 +311,14 @@ impl Sender {
         Some(tsn)
     }
 
+    /// Gives the memory back that was needed for what is sent and acknowledged: of many associations
+    /// most are idle after their key exchange.
+    pub(crate) fn shrink(&mut self) {
+        self.queue.shrink();
+        self.outstanding.shrink();
+        (self.withdrawn, self.outcomes) = (Vec::new(), Vec::new());
+    }
+
     /// A chunk's payload left the send buffer. Gives its bytes.
     pub(super) fn release_payload(&mut self, stream: StreamId, bytes: u64) -> u64 {
         self.queue.note_freed(stream, bytes);
@@ -310,7 +329,11 @@ impl Sender {
     /// Everything that was not provably delivered, as the association ends or restarts.
     pub(crate) fn drain_undelivered(&mut self) -> Vec<(MessageId, StreamId, bool)> {
         let mut out: Vec<(MessageId, StreamId, bool)> = Vec::new();
-        let settled = |c: &TxChunk| c.state() == ChunkState::NrAcked || c.state().is_abandoned();
+        let settled = |c: &TxChunk| {
+            c.state() == ChunkState::NrAcked
+                || c.state().is_abandoned()
+                || self.queue.is_of_key_management(c.stream, c.ppid)
+        };
         let unproven = self.outstanding.iter().filter(|(_, c)| !settled(c));
         for (_, c) in unproven {
             if out.last().is_none_or(|last| last.0 != c.message) {

@@ -32,8 +32,8 @@ impl Association {
         if !is_unicast(ip) {
             return Err(AddressError::NotUnicast { address: ip });
         }
-        if self.state.is_setup() {
-            self.setup.address_changes.push(AddressChangeRequest::Add(address));
+        if self.is_setting_up() {
+            self.setup.defer_address_change(AddressChangeRequest::Add(address));
             return Ok(());
         }
         let asconf = self.changeable()?;
@@ -70,8 +70,8 @@ impl Association {
     /// # Errors
     /// When it cannot be done; nothing has changed then.
     pub fn remove_local_address(&mut self, now: Time, ip: IpAddr) -> Result<(), AddressError> {
-        if self.state.is_setup() {
-            self.setup.address_changes.push(AddressChangeRequest::Remove(ip));
+        if self.is_setting_up() {
+            self.setup.defer_address_change(AddressChangeRequest::Remove(ip));
             return Ok(());
         }
         let asconf = self.changeable()?;
@@ -149,7 +149,7 @@ impl Association {
 
     /// What happened to our addresses while the peer set the association up.
     pub(crate) fn defer_address_change(&mut self, at: SocketAddr, add: bool) {
-        self.setup.address_changes.push(if add {
+        self.setup.defer_address_change(if add {
             AddressChangeRequest::Add(at)
         } else {
             AddressChangeRequest::Remove(at.ip())
@@ -159,7 +159,11 @@ impl Association {
     /// Set-up is done: makes the changes of addresses that were asked for meanwhile. Where
     /// addresses cannot change they are dropped.
     pub(crate) fn apply_pending_address_changes(&mut self, now: Time) {
-        for change in core::mem::take(&mut self.setup.address_changes) {
+        if self.is_exchanging_keys() {
+            return;
+        }
+        let waiting = self.setup.address_changes.take().unwrap_or_default();
+        for change in waiting.0 {
             let _refused = match change {
                 AddressChangeRequest::Add(address) => self.add_local_address(now, address),
                 AddressChangeRequest::Remove(ip) => self.remove_local_address(now, ip),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, EncodeChunk as _, ErrorCause};
 
 use super::progress::Setup;
@@ -11,7 +12,7 @@ use crate::config::EndpointConfig;
 use crate::control::{Bundling, ControlChunk};
 use crate::event::Event;
 use crate::extension::buffer_tuning::congestion_config;
-use crate::handshake::PeerInit;
+use crate::handshake::{InitFault, KeyFault, KeyOffer, PeerInit};
 use crate::ids::FourTuple;
 use crate::path::{DeliveryRate, Verification};
 use crate::rng::Rng;
@@ -26,20 +27,25 @@ impl Association {
         now: Time,
         endpoint: Arc<EndpointConfig>,
         local: LocalSide,
-        peer: &PeerInit,
-        peer_port: u16,
+        (peer, peer_port): (&PeerInit, u16),
+        keys: Option<KeyOffer>,
         tuple: FourTuple,
         rng: Rng,
-    ) -> Self {
+    ) -> Option<Self> {
         let mut assoc = Self::new(endpoint.assoc.clone(), endpoint, local, rng);
         assoc.peer.port = peer_port;
+        if let Some(keys) = keys {
+            assoc.await_keys(keys);
+        }
         assoc.adopt_peer(peer);
+        // The INIT was answered because both ends can agree.
+        assoc.agree_on_protection(now, peer.keys.as_ref()).ok()?;
         assoc.enter_established(now);
         // Only now, so that the event of the association comes before those of its paths.
         assoc.add_path(now, tuple, true);
         assoc.pair_addresses(now);
         assoc.start_asconf();
-        assoc
+        Some(assoc)
     }
 
     /// Whether the peer of action B, which opened after it had answered our INIT (RFC 9260 section
@@ -57,7 +63,13 @@ impl Association {
     }
 
     /// Action B: the peer opened, too, and has another tag than we knew, or we knew none.
-    pub(crate) fn on_cookie_collision(&mut self, now: Time, peer: &PeerInit, tuple: FourTuple) {
+    pub(crate) fn on_cookie_collision(
+        &mut self,
+        now: Time,
+        peer: &PeerInit,
+        keys: Option<&KeyOffer>,
+        tuple: FourTuple,
+    ) {
         // Nothing was exchanged with the life that the peer had before: what is in flight to it is
         // sent again.
         let another = peer.fixed.initial_tsn != self.peer.initial_tsn;
@@ -65,6 +77,9 @@ impl Association {
         if self.state.is_setup() {
             self.control.clear();
             self.adopt_peer(peer);
+            if self.agree_anew(now, keys, peer.keys.as_ref()).is_err() {
+                return self.abort_with(&InitFault::Keys(KeyFault::Roles).cause());
+            }
             self.reached_on(now, tuple);
             self.enter_established(now);
         } else if untouched {
@@ -168,6 +183,16 @@ impl Association {
         self.paths.refresh_usable();
         if let Some(path) = self.add_path(now, proven, true) {
             self.prefer_path(path);
+        }
+    }
+
+    /// The peer asks for another COOKIE ACK although its packets must be protected: it gets one where
+    /// it is known to be.
+    pub(crate) fn acknowledge_cookie_again(&mut self, source: FourTuple) {
+        let known = self.paths.by_tuple(&source).filter(|p| self.paths.is_confirmed(*p));
+        if let Some(path) = known.filter(|_| self.state.sends_heartbeats()) {
+            self.control.clear_kind(kind::COOKIE_ACK);
+            self.send_control(path, &Chunk::CookieAck, Bundling::First);
         }
     }
 

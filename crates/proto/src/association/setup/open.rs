@@ -38,11 +38,12 @@ impl Association {
             tag: rng.non_zero_u32(),
             initial_tsn: config.first_tsn(&mut rng),
             tie_tag: rng.non_zero_u32(),
-            random: config.extensions.authentication.then(|| rng.bytes32()),
+            random: Extensions::of(&config).authentication.then(|| rng.bytes32()),
         };
         let mut assoc = Self::new(config, endpoint, local, rng);
         assoc.peer.port = peer_port;
         assoc.setup.opened = true;
+        assoc.offer_protection();
         for tuple in tuples {
             assoc.add_path(now, *tuple, true);
         }
@@ -96,8 +97,12 @@ impl Association {
         };
         self.control.clear();
         self.adopt_peer(&peer);
+        if let Err(fault) = self.agree_on_protection(now, peer.keys.as_ref()) {
+            return self.refuse_init_ack(path, ack, InitFault::Keys(fault));
+        }
         self.prefer_path(path);
         self.state = State::CookieEchoed;
+        self.prepare_first_message();
         let mut chunk = Vec::new();
         polypath_wire::EncodeChunk::encode(&CookieEchoChunk { cookie }, &mut chunk);
         self.setup.echoed = now;
@@ -185,12 +190,24 @@ impl Association {
             self.start_windows(now, p);
             self.start_heartbeats(now, p);
         }
+        if self.is_exchanging_keys() {
+            self.note_first_message(now);
+            self.drive_keys(now);
+        } else {
+            self.settle(now);
+        }
+    }
+
+    /// Both sides: set-up is over, with its keys where there are any. The peer may hear of our
+    /// addresses, and of what our user asked for meanwhile.
+    pub(in crate::association) fn settle(&mut self, now: Time) {
         self.pair_addresses(now);
         self.start_asconf();
         self.announce_paths(now);
         self.trigger(Trigger::Path);
-        let unreported = core::mem::take(&mut self.setup.unreported);
-        self.report_parameters(self.paths.preferred(), &unreported);
+        if let Some(unreported) = self.setup.unreported.take() {
+            self.report_parameters(self.paths.preferred(), &unreported);
+        }
         if core::mem::take(&mut self.setup.shutdown_wanted) {
             self.user_shutdown(now);
         }
@@ -238,6 +255,7 @@ impl Association {
             addresses: &addresses,
             extensions: Extensions::of(&self.config),
             auth: self.auth.as_ref().map(|auth| auth.ours()),
+            keys: self.own_key_offer(),
         };
         let chunk = offer.init(preservative);
         self.send_setup_chunk(now, chunk, self.setup.path);
@@ -296,6 +314,11 @@ impl Association {
                 self.control.clear();
                 self.close(CloseReason::NoAuthentication);
             }
+            InitFault::Keys(_) => {
+                self.peer.tag = ack.fixed.initiate_tag;
+                self.send_abort(&fault.cause());
+                self.close(CloseReason::NoProtection);
+            }
             InitFault::NoStreams
             | InitFault::HostName(_)
             | InitFault::Malformed
@@ -323,7 +346,7 @@ impl Association {
         if self.setup.chunk.len().next_multiple_of(4) + len <= room {
             self.report_parameters(path, &params);
         } else {
-            self.setup.unreported = params;
+            self.setup.unreported = Some(Box::new(params));
         }
     }
 

@@ -22,11 +22,22 @@ pub(crate) struct Setup {
     /// A stale cookie was answered with a new INIT once.
     pub(in crate::association) stale_before: bool,
     /// Parameters of the INIT ACK to be reported that had no room behind the COOKIE ECHO.
-    pub(in crate::association) unreported: ParamsBuf,
+    pub(in crate::association) unreported: Option<Box<ParamsBuf>>,
     /// Changes of our addresses that the application asked for before set-up was done.
-    pub(in crate::association) address_changes: Vec<AddressChangeRequest>,
+    pub(in crate::association) address_changes: Option<Box<AddressChangeRequests>>,
     /// The application asked for a shutdown before set-up was done.
     pub(in crate::association) shutdown_wanted: bool,
+}
+
+/// Seldom there, and kept for as long as an association lives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AddressChangeRequests(pub(in crate::association) Vec<AddressChangeRequest>);
+
+impl Setup {
+    /// A change of our addresses waits for the end of set-up.
+    pub(in crate::association) fn defer_address_change(&mut self, change: AddressChangeRequest) {
+        self.address_changes.get_or_insert_default().0.push(change);
+    }
 }
 
 impl Default for Setup {
@@ -38,8 +49,8 @@ impl Default for Setup {
             retransmissions: 0,
             echoed: Time::ZERO,
             stale_before: false,
-            unreported: ParamsBuf::new(),
-            address_changes: Vec::new(),
+            unreported: None,
+            address_changes: None,
             shutdown_wanted: false,
         }
     }

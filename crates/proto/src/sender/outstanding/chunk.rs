@@ -245,6 +245,11 @@ impl ChunkRing {
         self.chunks.len()
     }
 
+    /// Gives the memory back that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.chunks.shrink_to_fit();
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }

@@ -20,6 +20,12 @@ impl SendQueue {
         }
     }
 
+    /// The application's messages of all streams wait until there are keys.
+    pub(crate) fn hold_for_keys(&mut self) {
+        self.hold(&[]);
+        self.before_keys = true;
+    }
+
     /// Whether all that these streams (none: all) may send now is sent.
     pub(crate) fn is_sent(&self, streams: &[StreamId]) -> bool {
         if streams.is_empty() {
@@ -51,7 +57,7 @@ impl SendQueue {
     /// Messages of these streams (none: of all) wait no longer.
     pub(crate) fn release(&mut self, streams: &[StreamId], scheduler: &mut dyn StreamScheduler) {
         if streams.is_empty() {
-            self.holds_new = false;
+            (self.holds_new, self.before_keys) = (false, false);
             for i in 0..self.streams.len() {
                 self.release_stream(StreamId(i as u16), scheduler);
             }
