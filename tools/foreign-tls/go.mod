@@ -1,0 +1,3 @@
+module polypath/foreign-tls
+
+go 1.22
