@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::net::IpAddr;
 
-use polypath_net::{Association, Config, Endpoint, SendError};
+use polypath_net::{Association, Config, Endpoint, Identity, SendError, Tls, Trust};
 
 /// The SCTP port of echo (RFC 862).
 const ECHO: u16 = 7;
@@ -14,12 +14,15 @@ const ECHO: u16 = 7;
 async fn main() -> Result<(), Box<dyn Error>> {
     let addresses =
         std::env::args().skip(1).map(|a| a.parse()).collect::<Result<Vec<IpAddr>, _>>()?;
+    let identity = Identity::generate()?;
+    let keys = Tls::new(&identity, Trust::anyone());
     // An error without addresses: nothing listens on all of them by itself.
-    let endpoint = Endpoint::bind(Config::server(addresses, ECHO))?;
+    let endpoint = Endpoint::bind(Config::server(addresses, ECHO, keys))?;
     for warning in endpoint.warnings() {
         eprintln!("warning: {warning}");
     }
     eprintln!("echo at {:?}, SCTP port {ECHO}", endpoint.local_addresses());
+    eprintln!("we are {}", identity.public().fingerprint());
     while let Some(association) = endpoint.accept().await {
         tokio::spawn(async move {
             match echo(&association).await {

@@ -368,20 +368,21 @@ impl Association {
         let association = errors.and_then(|_| state.core.association(self.h));
         let paths = association.map(SetupPath::all_of).unwrap_or_default();
         let everywhere = errors.filter(|errors| errors.are_everywhere(&paths));
-        let error = match &slot.closed {
+        let error = match slot.closed.as_deref() {
             None => ConnectError::Unreachable { remote, why: everywhere?.describe(&paths) },
             // It was set up, and over before anybody looked.
             Some(CloseReason::PeerAbort { .. }) if slot.established => {
                 state.why_closed(self.h).into()
             }
-            Some(CloseReason::PeerAbort { cause }) => {
-                ConnectError::Rejected { remote, cause: *cause }
-            }
             Some(CloseReason::HandshakeTimeout) => match errors {
                 Some(errors) => ConnectError::Unreachable { remote, why: errors.describe(&paths) },
                 None => ConnectError::NoAnswer { remote },
             },
-            Some(other) => Closed::from(other.clone()).into(),
+            Some(other) => {
+                let core = state.core.association(self.h);
+                let words = core.map(polypath_proto::Association::abort_reason);
+                ConnectError::from_reason(remote, other.clone(), &words.unwrap_or_default())
+            }
         };
         Some(Err(error))
     }

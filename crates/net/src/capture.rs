@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use polypath_capture::pcapng::{
     Direction, InterfaceId, IpFramer, PacketOptions, PcapngWriter, Route, UdpPorts, WriteError,
 };
 use polypath_proto::FourTuple;
+use polypath_wire::chunk::kind;
+use polypath_wire::{COMMON_HEADER_LEN, checksum};
 
 /// Paths that are remembered with their interfaces, at most twice so many.
 const REMEMBERED: usize = 512;
@@ -20,6 +22,14 @@ const INTERFACES: usize = 65_536;
 /// Packets of strangers that are written, per second.
 const STRANGERS_PER_SECOND: u32 = 1000;
 
+/// What a file says of itself that shows protected packets in plain.
+const PLAIN: &str = "Packets that were protected (DTLS chunk) are shown with the chunks inside, as \
+                     before they were sealed or after they were opened, and with the comment \
+                     'protected'; on the wire each was 28 bytes longer or so.";
+
+/// What it says of each of them.
+const PROTECTED: &str = "protected";
+
 /// Writes packets, with IP and UDP headers made up from their addresses, to a pcapng file. Clones
 /// write to the same file. An error stops the capture, not the transfer; [`finish`](Self::finish)
 /// reports it.
@@ -27,8 +37,24 @@ const STRANGERS_PER_SECOND: u32 = 1000;
 /// Each path of an association is an interface of the file. What belongs to no association (set-ups
 /// that we only answer, mistakes, attacks) is on one interface together, "strangers", at most 1000
 /// packets a second of it: whoever floods a server shall not fill its disk.
+///
+/// Protected packets are shown with their chunks in plain, which the file says of itself: whoever
+/// has it can read what was sent. They are written when they are made, a moment before they leave.
+/// What could not be opened is shown as it came; [`of_wire`](Self::of_wire) shows all so.
 #[derive(Clone)]
-pub struct Capture(Arc<Mutex<Inner>>);
+pub struct Capture {
+    inner: Arc<Mutex<Inner>>,
+    shows: Shows,
+}
+
+/// What is shown of protected packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shows {
+    /// The chunks inside.
+    Plain,
+    /// The bytes on the wire.
+    Wire,
+}
 
 struct Inner {
     writer: Option<PcapngWriter<Box<dyn Write + Send>>>,
@@ -37,6 +63,8 @@ struct Inner {
     strangers: Option<InterfaceId>,
     quota: Quota,
     frame: Vec<u8>,
+    /// A packet in plain, with its checksum.
+    plain: Vec<u8>,
     error: Option<WriteError>,
 }
 
@@ -52,17 +80,38 @@ impl Capture {
     /// # Errors
     /// When the output fails.
     pub fn new(out: impl Write + Send + 'static) -> Result<Self, WriteError> {
+        Self::begin(out, Shows::Plain)
+    }
+
+    /// Begins a capture file with the bytes on the wire: what is in protected packets cannot be read.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn of_wire(out: impl Write + Send + 'static) -> Result<Self, WriteError> {
+        Self::begin(out, Shows::Wire)
+    }
+
+    fn begin(out: impl Write + Send + 'static, shows: Shows) -> Result<Self, WriteError> {
         let out: Box<dyn Write + Send> = Box::new(out);
-        let writer = PcapngWriter::new(out, concat!("polypath ", env!("CARGO_PKG_VERSION")))?;
-        Ok(Self(Arc::new(Mutex::new(Inner {
+        let comment = (shows == Shows::Plain).then_some(PLAIN);
+        let application = concat!("polypath ", env!("CARGO_PKG_VERSION"));
+        let writer = PcapngWriter::with_comment(out, application, comment)?;
+        let inner = Arc::new(Mutex::new(Inner {
             writer: Some(writer),
             framer: IpFramer::default(),
             paths: Paths::default(),
             strangers: None,
             quota: Quota::default(),
             frame: Vec::new(),
+            plain: Vec::new(),
             error: None,
-        }))))
+        }));
+        Ok(Self { inner, shows })
+    }
+
+    /// Whether protected packets are shown with their chunks in plain.
+    pub(crate) fn wants_plain(&self) -> bool {
+        self.shows == Shows::Plain
     }
 
     /// Flushes the file and ends the capture.
@@ -70,7 +119,7 @@ impl Capture {
     /// # Errors
     /// The first error of the whole capture.
     pub fn finish(&self) -> Result<(), WriteError> {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         if let Some(error) = inner.error.take() {
             return Err(error);
         }
@@ -79,26 +128,58 @@ impl Capture {
 
     /// Takes note that an association sends along `tuple`: its packets are not a stranger's.
     pub(crate) fn note_association(&self, tuple: FourTuple) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.error.is_none()
-            && let Err(error) = inner.name_path(tuple)
-        {
-            inner.error = Some(error);
-        }
+        self.lock().try_to(|inner| inner.name_path(tuple));
     }
 
     /// Writes one SCTP packet that just left us or just arrived.
     pub(crate) fn write_packet(&self, tuple: FourTuple, outbound: bool, data: &[u8]) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.error.is_none()
-            && let Err(error) = inner.write_packet(tuple, outbound, data)
-        {
-            inner.error = Some(error);
-        }
+        self.lock().try_to(|inner| inner.write_packet(tuple, outbound, data, None));
+    }
+
+    /// Writes one SCTP packet that is sealed on the wire, without a checksum, as it is in plain.
+    pub(crate) fn write_plain(&self, tuple: FourTuple, outbound: bool, data: &[u8]) {
+        self.lock().try_to(|inner| inner.write_plain(tuple, outbound, data));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Whether a packet is one DTLS chunk.
+pub(crate) fn is_sealed(packet: &[u8]) -> bool {
+    packet.get(COMMON_HEADER_LEN) == Some(&kind::DTLS)
+}
+
 impl Inner {
+    /// Does something, unless an error has ended the capture.
+    fn try_to(&mut self, act: impl FnOnce(&mut Self) -> Result<(), WriteError>) {
+        if self.error.is_none()
+            && let Err(error) = act(self)
+        {
+            self.error = Some(error);
+        }
+    }
+
+    fn write_plain(
+        &mut self,
+        tuple: FourTuple,
+        outbound: bool,
+        data: &[u8],
+    ) -> Result<(), WriteError> {
+        let mut plain = core::mem::take(&mut self.plain);
+        plain.clear();
+        plain.extend_from_slice(data);
+        // Readers would call a packet without one damaged.
+        let sum = checksum::packet_checksum(&plain).to_le_bytes();
+        if let Some(field) = plain.get_mut(COMMON_HEADER_LEN - sum.len()..COMMON_HEADER_LEN) {
+            field.copy_from_slice(&sum);
+        }
+        let written = self.write_packet(tuple, outbound, &plain, Some(PROTECTED));
+        self.plain = plain;
+        written
+    }
+
     fn name_path(&mut self, tuple: FourTuple) -> Result<(), WriteError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if self.paths.interface(tuple).is_some() {
@@ -136,6 +217,7 @@ impl Inner {
         tuple: FourTuple,
         outbound: bool,
         data: &[u8],
+        comment: Option<&str>,
     ) -> Result<(), WriteError> {
         let now_ns = epoch_nanos();
         let Some(interface) = self.interface_for(tuple, now_ns)? else { return Ok(()) };
@@ -151,7 +233,8 @@ impl Inner {
             return Ok(());
         }
         let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
-        let options = PacketOptions { direction: Some(direction), ..PacketOptions::default() };
+        let options =
+            PacketOptions { direction: Some(direction), comment, ..PacketOptions::default() };
         writer.add_packet(interface, now_ns, &self.frame, options)
     }
 }
@@ -282,7 +365,7 @@ mod tests {
             capture.write_packet(tuple(0), true, &[0; 40]);
             capture.write_packet(tuple(n), false, &[0; 40]);
         }
-        let inner = capture.0.lock().unwrap();
+        let inner = capture.lock();
         assert!(inner.paths.latest.len() + inner.paths.earlier.len() <= 2 * REMEMBERED);
         drop(inner);
         capture.finish().unwrap();

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use polypath_policies::profile;
 use polypath_proto::FourTuple;
 use polypath_proto::config::{AssocConfig, Edmid};
+use polypath_proto::protection::KeyManagement;
 
 use crate::capture::Capture;
 use crate::interfaces::Follow;
+use crate::keys::Keys;
 pub use crate::local_address::LocalAddress;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications
@@ -19,12 +21,13 @@ pub const DEFAULT_PORT: u16 = 9899;
 /// [`Config::server`], and change what differs.
 ///
 /// ```
-/// use polypath_net::{Config, Encapsulation};
+/// use polypath_net::{Config, Encapsulation, Identity, Tls, Trust};
 ///
-/// let config = Config::server(["127.0.0.1".parse()?], 7)
+/// let keys = Tls::new(&Identity::generate()?, Trust::anyone());
+/// let config = Config::server(["127.0.0.1".parse()?], 7, keys)
 ///     .encapsulation(Encapsulation::Udp(0))
 ///     .max_associations(16);
-/// # Ok::<(), std::net::AddrParseError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -53,6 +56,10 @@ pub struct Config {
     pub max_associations_per_address: usize,
     /// Settings of associations. Default: the profile `fast`.
     pub assoc: Arc<AssocConfig>,
+    /// How keys are agreed on, for all associations whose own settings name no other way
+    /// ([`AssocConfig::protection`]). `None`: packets go in plain, see
+    /// [`Config::insecure_client`].
+    pub protection: Option<Arc<dyn KeyManagement>>,
     /// Kernel buffer asked for per socket and direction, bytes. When the kernel gives less,
     /// [`Endpoint::warnings`](crate::Endpoint::warnings) says so.
     pub socket_buffer: usize,
@@ -88,8 +95,29 @@ pub enum Pairing {
 
 impl Config {
     /// Settings of an endpoint that opens associations from `addresses`: any UDP port, any SCTP
-    /// port.
-    pub fn client(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+    /// port. Each agrees on keys with its peer by `keys`, and there is none without.
+    pub fn client(addresses: impl IntoIterator<Item = IpAddr>, keys: impl Into<Keys>) -> Self {
+        let protection = Some(keys.into().into_inner());
+        Self { protection, ..Self::insecure_client(addresses) }
+    }
+
+    /// Settings of an endpoint that is connected to, at `addresses`, UDP port 9899 and SCTP port
+    /// `port`. Each association agrees on keys with its peer by `keys`, and there is none without.
+    pub fn server(
+        addresses: impl IntoIterator<Item = IpAddr>,
+        port: u16,
+        keys: impl Into<Keys>,
+    ) -> Self {
+        let protection = Some(keys.into().into_inner());
+        Self { protection, ..Self::insecure_server(addresses, port) }
+    }
+
+    /// Like [`Config::client`], without keys: for peers that have none, which are those that speak
+    /// SCTP alone, and for laboratories.
+    ///
+    /// What it gives up: nobody knows who the peer is; whoever sees packets on any path can read
+    /// them, and change, add or redirect them, or end the association.
+    pub fn insecure_client(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         Self {
             local: addresses.into_iter().map(LocalAddress::from).collect(),
             port: 0,
@@ -99,20 +127,21 @@ impl Config {
             max_associations: 1024,
             max_associations_per_address: 512,
             assoc: default_assoc(),
+            protection: None,
             socket_buffer: 4 << 20,
             capture: None,
             follow: None,
         }
     }
 
-    /// Settings of an endpoint that is connected to, at `addresses`, UDP port 9899 and SCTP port
-    /// `port`.
-    pub fn server(addresses: impl IntoIterator<Item = IpAddr>, port: u16) -> Self {
+    /// Like [`Config::server`], without keys, which gives up what [`Config::insecure_client`] says:
+    /// whoever connects is let in, and peers that demand keys are not understood.
+    pub fn insecure_server(addresses: impl IntoIterator<Item = IpAddr>, port: u16) -> Self {
         Self {
             port,
             encapsulation: Encapsulation::Udp(DEFAULT_PORT),
             accept: true,
-            ..Self::client(addresses)
+            ..Self::insecure_client(addresses)
         }
     }
 

@@ -12,7 +12,7 @@ use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
 use crate::batch::{Flow, Whole};
-use crate::capture::Capture;
+use crate::capture::{Capture, is_sealed};
 use crate::interfaces::{Change, Watcher};
 use crate::lane::{Fate, Lane, Lanes};
 use crate::shared::{Shared, State};
@@ -188,6 +188,12 @@ impl Driver {
                 _ => Whole::AsUsual,
             };
             let flow = Flow { tuple, assoc: transmit.assoc };
+            if let Some(capture) = &self.capture
+                && is_shown_inside(capture, flow, &self.packet)
+                && let Some(plain) = flow.assoc.and_then(|h| state.core.plain_sent(h))
+            {
+                capture.write_plain(tuple, true, plain);
+            }
             lane.push_packet(flow, &self.packet, whole, lane.socket.segments());
         }
         false
@@ -200,9 +206,10 @@ impl Driver {
             match past_icmp(|| socket.send(batch)) {
                 Ok(()) => {
                     if let Some(capture) = capture {
-                        batch.packets().for_each(|packet| {
-                            capture.write_packet(batch.flow.tuple, true, packet)
-                        });
+                        let flow = batch.flow;
+                        let packets =
+                            batch.packets().filter(|p| !is_shown_inside(capture, flow, p));
+                        packets.for_each(|packet| capture.write_packet(flow.tuple, true, packet));
                     }
                     Fate::Gone
                 }
@@ -319,15 +326,23 @@ impl Driver {
     }
 }
 
+/// Whether a packet that leaves is written as it was before it was sealed. The last words of an
+/// association that is gone already are not.
+fn is_shown_inside(capture: &Capture, flow: Flow, packet: &[u8]) -> bool {
+    capture.wants_plain() && flow.assoc.is_some() && is_sealed(packet)
+}
+
 fn take_in(shared: &Shared, inbox: &Inbox, capture: Option<&Capture>, local: SocketAddr) {
     let now = shared.clock.now();
     let mut state = shared.lock();
     for (remote, packet) in inbox.packets() {
         let tuple = FourTuple { local, remote };
-        if let Some(capture) = capture {
-            capture.write_packet(tuple, false, packet);
-        }
         state.core.handle_datagram(now, tuple, packet);
+        match (capture, state.core.plain_received()) {
+            (Some(capture), Some(plain)) => capture.write_plain(tuple, false, plain),
+            (Some(capture), None) => capture.write_packet(tuple, false, packet),
+            (None, _) => {}
+        }
     }
 }
 
@@ -418,10 +433,12 @@ mod tests {
     )]
     async fn a_goodbye_counts_before_the_port_that_was_closed_after_it() {
         let here = || [Ipv4Addr::LOCALHOST.into()];
-        let config =
-            Config { encapsulation: Encapsulation::Udp(0), ..Config::server(here(), 5000) };
+        let config = Config {
+            encapsulation: Encapsulation::Udp(0),
+            ..Config::insecure_server(here(), 5000)
+        };
         let server = Endpoint::bind(config).unwrap();
-        let client = Endpoint::bind(Config::client(here())).unwrap();
+        let client = Endpoint::bind(Config::insecure_client(here())).unwrap();
         let there = server.local_addresses();
         let (a, b) = tokio::join!(client.connect(&there, 5000), server.accept());
         let (a, b) = (a.unwrap(), b.unwrap());

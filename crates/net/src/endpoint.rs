@@ -10,10 +10,13 @@ use polypath_proto::{AssocHandle, FourTuple};
 
 use crate::AssocConfig;
 use crate::association::Association;
+use crate::capture::Capture;
 use crate::config::{Config, Encapsulation, LocalAddress, Pairing};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError, Warning};
 use crate::inner::Inner;
+use crate::keys::with_keys;
+use crate::refusals::Refusal;
 use crate::shared::{Shared, Signals, Slot};
 use crate::socket::open_all;
 
@@ -68,6 +71,28 @@ impl Endpoint {
                 }
             }
             incoming.await;
+        }
+    }
+
+    /// The next peer that connected and was not let in, because no keys could be agreed on with it;
+    /// `None` when the endpoint was [closed](Self::close). Of those that nobody asks for, the latest
+    /// are kept, and [`Refusal::missed`] tells of the others. Cancel-safe.
+    pub async fn refused(&self) -> Option<Refusal> {
+        let shared = &self.inner.shared;
+        loop {
+            let refused = shared.refused.notified();
+            tokio::pin!(refused);
+            refused.as_mut().enable();
+            {
+                let mut state = shared.lock();
+                if let Some(refusal) = state.refusals.pop() {
+                    return Some(refusal);
+                }
+                if state.stopped {
+                    return None;
+                }
+            }
+            refused.await;
         }
     }
 
@@ -135,6 +160,7 @@ impl Endpoint {
         let shared = &self.inner.shared;
         let now = shared.clock.now();
         let mut state = shared.lock();
+        let config = with_keys(&config, shared.config.protection.as_ref());
         let config = Arc::new(AssocConfig { handshake: Handshake::AllPaths, ..(*config).clone() });
         let h = state.core.connect(now, paths, port, config)?;
         let slot = Slot::new();
@@ -198,6 +224,11 @@ impl Endpoint {
         &self.inner.warnings
     }
 
+    /// Peers that connected and were not let in: see [`refused`](Self::refused).
+    pub fn refusals(&self) -> u64 {
+        self.inner.shared.lock().refusals.count()
+    }
+
     /// Counters of what happened outside associations.
     pub fn stats(&self) -> EndpointStats {
         self.inner.shared.lock().core.stats()
@@ -240,6 +271,7 @@ impl Endpoint {
         self.wait_idle().await;
         shared.lock().stopped = true;
         shared.incoming.notify_waiters();
+        shared.refused.notify_waiters();
         shared.work.notify_one();
     }
 }
@@ -261,7 +293,8 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
         // Who opens names the paths; the other side learns them, with their UDP ports, from the
         // packets that come.
         pairing: PathPairing::Learned,
-        assoc: config.assoc.clone(),
+        keeps_plain: config.capture.as_ref().is_some_and(Capture::wants_plain),
+        assoc: with_keys(&config.assoc, config.protection.as_ref()),
         ..EndpointConfig::default()
     }
 }

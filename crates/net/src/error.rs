@@ -6,6 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use polypath_proto::PathId;
 use polypath_proto::event::CloseReason;
+use polypath_proto::protection::ProtectionFailure;
+use polypath_secure::PublicKey;
+use polypath_wire::cause::code;
 
 // Why the core would not do what it was asked for: nothing was sent, nothing has changed.
 pub use polypath_proto::{
@@ -199,16 +202,33 @@ pub enum ConnectError {
         remote: Vec<SocketAddr>,
     },
     /// The peer answered with ABORT.
-    #[error("the peer at {remote:?} refused the association{}", cause_text(*.cause))]
+    #[error(
+        "the peer at {remote:?} refused the association{}{}",
+        cause_text(*.cause),
+        quote_reason(.reason)
+    )]
     Rejected {
         /// The peer's addresses.
         remote: Vec<SocketAddr>,
         /// Its error cause code, if it gave one.
         cause: Option<u16>,
+        /// What it said, at most 256 bytes of it; empty if it said nothing.
+        reason: Bytes,
     },
-    /// It ended before it was set up.
+    /// It ended before it was set up: [`Closed::NoProtection`] and [`Closed::Unprotected`] tell what
+    /// keys have to do with it.
     #[error(transparent)]
     Closed(#[from] Closed),
+}
+
+impl ConnectError {
+    /// Set-up with the peer at `remote` ended for `reason`; `words` are what the peer's ABORT said.
+    pub(crate) fn from_reason(remote: Vec<SocketAddr>, reason: CloseReason, words: &Bytes) -> Self {
+        match Closed::from_reason(reason, words) {
+            Closed::PeerAbort { cause, reason } => Self::Rejected { remote, cause, reason },
+            other => other.into(),
+        }
+    }
 }
 
 fn cause_suffix(cause: Option<u16>) -> String {
@@ -217,7 +237,21 @@ fn cause_suffix(cause: Option<u16>) -> String {
 
 fn cause_text(cause: Option<u16>) -> String {
     match cause {
-        Some(4) => " (out of resource: it has as many associations as it allows)".to_owned(),
+        Some(code::OUT_OF_RESOURCE) => {
+            " (out of resource: it has as many associations as it allows)".to_owned()
+        }
+        Some(code::MISSING_DTLS_CHUNK) => {
+            " (it demands encryption, and this side is insecure)".to_owned()
+        }
+        Some(code::NO_COMMON_KEY_MANAGEMENT) => {
+            " (it agrees on keys in another way than this side: a shared secret or TLS)".to_owned()
+        }
+        Some(code::TIE_BREAKER_COLLISION) => {
+            " (both sides drew the same lot for who begins the key exchange: try again)".to_owned()
+        }
+        Some(code::INCOMPATIBLE_ROLES) => {
+            " (both sides want the same part in the key exchange)".to_owned()
+        }
         Some(code) => format!(" (error cause {code})"),
         None => " (nobody accepts associations at that SCTP port)".to_owned(),
     }
@@ -268,12 +302,39 @@ pub enum Closed {
         "the association could not be set up: the peer does not authenticate what must be authenticated"
     )]
     NoAuthentication,
+    /// The peer does not protect its packets.
+    #[error(
+        "the peer does not encrypt, or not in a way that is known here: it may have been started \
+         insecure, or speak SCTP alone"
+    )]
+    NoProtection,
+    /// No keys could be agreed on, or no longer. Who knows the key of
+    /// [`ProtectionFailure::UnknownPeer`] to be the right one may
+    /// [trust](polypath_secure::Trust::pinned) it and try again.
+    #[error("{}", failure_text(.0))]
+    Unprotected(Box<ProtectionFailure>),
+    /// The peer's host said that the peer is gone, and nothing came of it any more.
+    #[error("the peer is gone: its host says so, and it does not answer any more")]
+    PeerGone,
     /// The peer broke the protocol.
     #[error("the peer broke the protocol: aborted with error cause {cause}")]
     ProtocolViolation {
         /// The cause code that it was told.
         cause: u16,
     },
+}
+
+fn failure_text(failure: &ProtectionFailure) -> String {
+    match failure {
+        ProtectionFailure::UnknownPeer { key } => format!(
+            "the peer's key is not one that is allowed: {}",
+            PublicKey::from_spki(key).fingerprint()
+        ),
+        ProtectionFailure::Refused(alert) => {
+            format!("the peer does not let this side's key in: {alert}")
+        }
+        other => other.to_string(),
+    }
 }
 
 /// The peer's words behind a colon, made harmless: it may have said anything.
@@ -304,6 +365,9 @@ impl From<CloseReason> for Closed {
             CloseReason::StaleCookie => Self::StaleCookie,
             CloseReason::AlreadyConnected => Self::AlreadyConnected,
             CloseReason::NoAuthentication => Self::NoAuthentication,
+            CloseReason::NoProtection => Self::NoProtection,
+            CloseReason::Unprotected(failure) => Self::Unprotected(failure),
+            CloseReason::PeerGone => Self::PeerGone,
             CloseReason::ProtocolViolation { cause } => Self::ProtocolViolation { cause },
         }
     }

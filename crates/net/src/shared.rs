@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::contact::Contact;
 use crate::error::{BindError, Closed};
+use crate::refusals::Refusals;
 use crate::setup_errors::SetupErrors;
 use crate::socket::{Opened, Trouble, open_another};
 
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) work: Notify,
     /// For `accept`.
     pub(crate) incoming: Notify,
+    /// For `refused`.
+    pub(crate) refused: Notify,
     /// For `wait_idle`: an association went away.
     pub(crate) gone: Notify,
     /// What the endpoint was made with.
@@ -53,6 +56,8 @@ pub(crate) struct State {
     opening: Vec<AssocHandle>,
     /// Opened by peers, and not accepted by the application yet.
     pub(crate) incoming: VecDeque<AssocHandle>,
+    /// Opened by peers with which no keys could be agreed on.
+    pub(crate) refusals: Refusals,
     /// Nobody reads from these any more: what arrives is dropped, until they are over.
     orphans: Vec<AssocHandle>,
     /// Over in the core, and nobody was told yet.
@@ -70,7 +75,7 @@ pub(crate) struct State {
 pub(crate) struct Slot {
     pub(crate) signals: Arc<Signals>,
     pub(crate) established: bool,
-    pub(crate) closed: Option<CloseReason>,
+    pub(crate) closed: Option<Box<CloseReason>>,
     /// The application has a handle, or will get one from `accept`.
     owned: bool,
     /// The application asked for a shutdown.
@@ -187,6 +192,7 @@ impl Shared {
                 slots: BTreeMap::new(),
                 opening: Vec::new(),
                 incoming: VecDeque::new(),
+                refusals: Refusals::default(),
                 orphans: Vec::new(),
                 ended: Vec::new(),
                 waiting: Vec::new(),
@@ -196,6 +202,7 @@ impl Shared {
             clock: Clock::new(),
             work: Notify::new(),
             incoming: Notify::new(),
+            refused: Notify::new(),
             gone: Notify::new(),
             config,
         }
@@ -285,12 +292,13 @@ impl Shared {
         let mut state = self.lock();
         state.stopped = true;
         for slot in state.slots.values_mut() {
-            slot.closed.get_or_insert(CloseReason::LocalAbort);
+            slot.closed.get_or_insert(Box::new(CloseReason::LocalAbort));
             slot.signals.notify_all();
             slot.events = None;
         }
         drop(state);
         self.incoming.notify_waiters();
+        self.refused.notify_waiters();
         self.gone.notify_waiters();
     }
 
@@ -353,6 +361,10 @@ impl Shared {
 
     fn dispatch_one(&self, state: &mut State, now: Time, h: AssocHandle, event: Event) {
         let known = state.slots.contains_key(&h);
+        // Of an association that a peer opens, its set-up is told first, or else its end alone.
+        if let (false, Event::Closed(reason)) = (known, &event) {
+            return self.refuse_association(state, h, reason);
+        }
         let slot = state.slots.entry(h).or_insert_with(Slot::new);
         if !known {
             state.incoming.push_back(h);
@@ -387,13 +399,25 @@ impl Shared {
         }
     }
 
+    /// No keys could be agreed on with the peer that opened `h`: nobody accepts it.
+    fn refuse_association(&self, state: &mut State, h: AssocHandle, reason: &CloseReason) {
+        if let Some(association) = state.core.association(h)
+            && let Some(path) = association.stats().paths.first()
+        {
+            let reason = Closed::from_reason(reason.clone(), &association.abort_reason());
+            state.refusals.note(path.remote, reason);
+            self.refused.notify_waiters();
+        }
+        state.core.remove(h);
+    }
+
     /// Tells of the ends of associations, once their last packets are out: the process may end on
     /// hearing of it.
     pub(crate) fn tell_ends(&self) {
         let mut state = self.lock();
         for (h, reason) in std::mem::take(&mut state.ended) {
             let Some(slot) = state.slots.get_mut(&h) else { continue };
-            slot.closed = Some(reason.clone());
+            slot.closed = Some(Box::new(reason.clone()));
             slot.signals.notify_all();
             // Listeners get what was sent before, and then the end.
             if let Some(events) = slot.events.take() {
@@ -439,7 +463,7 @@ impl State {
     /// Why `h` is over, if it is.
     pub(crate) fn close_reason(&self, h: AssocHandle) -> Option<CloseReason> {
         match self.slots.get(&h) {
-            Some(slot) => slot.closed.clone(),
+            Some(slot) => slot.closed.as_deref().cloned(),
             None => Some(CloseReason::LocalAbort),
         }
     }

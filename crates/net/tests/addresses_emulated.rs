@@ -62,10 +62,10 @@ async fn settled(association: &Association, address: &str, wanted: bool) {
 async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
     let Some(emulation) = for_tests::build(network()) else { return };
     ip(&emulation, &["address", "del", "10.0.2.1/24", "dev", "ab"]);
-    let server = config(Config::server(emulation.addresses(Host::Server), PORT));
+    let server = config(Config::insecure_server(emulation.addresses(Host::Server), PORT));
     let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];
     let follow = Follow::families_of(&local).on_devices(["aa", "ab"]);
-    let client = config(Config::client(local)).follow(follow);
+    let client = config(Config::insecure_client(local)).follow(follow);
     let bind = |host, config| emulation.namespace(host).run(|| Endpoint::bind(config));
     let server = bind(Host::Server, server).unwrap().unwrap();
     let client = bind(Host::Client, client).unwrap().unwrap();

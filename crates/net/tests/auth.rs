@@ -27,9 +27,9 @@ async fn pair(extensions: ExtensionConfig) -> (Association, Association) {
             AssocConfig { extensions, auth: auth.clone(), ..(*config.assoc).clone() }.into();
         config
     };
-    let server = Config::server([FIRST], PORT).encapsulation(Encapsulation::Udp(0));
+    let server = Config::insecure_server([FIRST], PORT).encapsulation(Encapsulation::Udp(0));
     let server = Endpoint::bind(prepared(server)).unwrap();
-    let client = Endpoint::bind(prepared(Config::client([FIRST, SECOND]))).unwrap();
+    let client = Endpoint::bind(prepared(Config::insecure_client([FIRST, SECOND]))).unwrap();
     let there = server.local_addresses();
     let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
     (a.unwrap(), b.unwrap())

@@ -51,7 +51,7 @@ impl Write for File {
 }
 
 fn server(capture: &Capture) -> Endpoint {
-    let config = Config::server([HERE], PORT)
+    let config = Config::insecure_server([HERE], PORT)
         .encapsulation(Encapsulation::Udp(0))
         .capture(Some(capture.clone()));
     Endpoint::bind(config).unwrap()
@@ -59,7 +59,7 @@ fn server(capture: &Capture) -> Endpoint {
 
 /// Sends a megabyte from a client to the server.
 async fn transfer(server: &Endpoint) {
-    let client = Endpoint::bind(Config::client([HERE])).unwrap();
+    let client = Endpoint::bind(Config::insecure_client([HERE])).unwrap();
     let there = server.local_addresses();
     let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
     let (a, b) = (a.unwrap(), b.unwrap());

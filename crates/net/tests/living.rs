@@ -21,9 +21,9 @@ async fn pair(
     remote: u8,
 ) -> ((Endpoint, Association), (Endpoint, Association)) {
     let settings = settings.build().unwrap();
-    let server = Config::server([ip(remote)], PORT).encapsulation(Encapsulation::Udp(0));
+    let server = Config::insecure_server([ip(remote)], PORT).encapsulation(Encapsulation::Udp(0));
     let server = Endpoint::bind(server.assoc(settings.clone())).unwrap();
-    let client = Endpoint::bind(Config::client([ip(local)]).assoc(settings)).unwrap();
+    let client = Endpoint::bind(Config::insecure_client([ip(local)]).assoc(settings)).unwrap();
     let there = server.local_addresses();
     let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
     ((client, a.unwrap()), (server, b.unwrap()))
@@ -102,6 +102,6 @@ async fn an_endpoint_may_stop_listening_and_begin_again() {
     a.send(0, "goes on").await.unwrap();
     assert_eq!(b.recv().await.unwrap().unwrap().data, "goes on");
     server.set_accept(true);
-    let again = Endpoint::bind(Config::client([ip(14)])).unwrap();
+    let again = Endpoint::bind(Config::insecure_client([ip(14)])).unwrap();
     again.connect(&there, PORT).await.unwrap();
 }

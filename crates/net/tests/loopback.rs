@@ -17,12 +17,12 @@ fn ip(last: u8) -> IpAddr {
 
 /// A server at these addresses, at a UDP port of its own.
 fn server(addresses: &[u8]) -> Endpoint {
-    let config = Config::server(addresses.iter().map(|a| ip(*a)), PORT);
+    let config = Config::insecure_server(addresses.iter().map(|a| ip(*a)), PORT);
     Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap()
 }
 
 fn client(addresses: &[u8]) -> Endpoint {
-    Endpoint::bind(Config::client(addresses.iter().map(|a| ip(*a)))).unwrap()
+    Endpoint::bind(Config::insecure_client(addresses.iter().map(|a| ip(*a)))).unwrap()
 }
 
 async fn pair(clients: &[u8], servers: &[u8]) -> (Association, Association, Endpoint, Endpoint) {
@@ -135,15 +135,19 @@ async fn ipv6_carries_the_same() {
     if std::net::UdpSocket::bind("[::1]:0").is_err() {
         return eprintln!("skipped: this host has no IPv6");
     }
-    let config = Config::server(local(), PORT);
+    let config = Config::insecure_server(local(), PORT);
     let server = config.encapsulation(Encapsulation::Udp(0));
-    carry(Endpoint::bind(server).unwrap(), Endpoint::bind(Config::client(local())).unwrap()).await;
+    carry(
+        Endpoint::bind(server).unwrap(),
+        Endpoint::bind(Config::insecure_client(local())).unwrap(),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn raw_ip_carries_the_same_where_it_is_allowed() {
     let raw = |config: Config| Endpoint::bind(config.encapsulation(Encapsulation::Raw));
-    let server = match raw(Config::server([ip(6)], PORT)) {
+    let server = match raw(Config::insecure_server([ip(6)], PORT)) {
         Ok(server) => server,
         Err(BindError::Permission { .. } | BindError::KernelSctp) => {
             assert!(std::env::var_os("POLYPATH_REQUIRE_ROOT").is_none(), "no raw sockets");
@@ -152,7 +156,7 @@ async fn raw_ip_carries_the_same_where_it_is_allowed() {
         Err(other) => panic!("{other}"),
     };
     assert_eq!(server.local_addresses()[0].port(), 0);
-    carry(server, raw(Config::client([ip(5)])).unwrap()).await;
+    carry(server, raw(Config::insecure_client([ip(5)])).unwrap()).await;
 }
 
 #[tokio::test]
@@ -329,7 +333,7 @@ fn what_cannot_be_bound_is_named() {
     let port = taken.local_addresses()[0].port();
     let config = |addresses: &[&str], port| {
         let addresses = addresses.iter().map(|a| a.parse().unwrap());
-        let config = Config::server(addresses, PORT);
+        let config = Config::insecure_server(addresses, PORT);
         config.encapsulation(Encapsulation::Udp(port))
     };
     let error = |config| Endpoint::bind(config).unwrap_err().to_string();
@@ -360,8 +364,8 @@ async fn a_message_larger_than_all_buffers_passes_in_parts_beside_small_ones() {
             assoc.partial_delivery = Some(64 << 10);
             config.encapsulation(Encapsulation::Udp(0))
         };
-        let server = Endpoint::bind(config(Config::server([ip(2)], PORT))).unwrap();
-        let client = Endpoint::bind(config(Config::client([ip(1)]))).unwrap();
+        let server = Endpoint::bind(config(Config::insecure_server([ip(2)], PORT))).unwrap();
+        let client = Endpoint::bind(config(Config::insecure_client([ip(1)]))).unwrap();
         let there = server.local_addresses();
         let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
         let (a, b) = (a.unwrap(), b.unwrap());

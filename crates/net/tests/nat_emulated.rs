@@ -97,7 +97,7 @@ fn carried(association: &Association) -> Vec<u64> {
 
 /// Sends [`BLOCKS`] blocks, and gives the shares of the paths, in per cent, the smaller first.
 async fn transfer(emulation: &Emulation, client: &Endpoint) -> Vec<u64> {
-    let server = config(Config::server(emulation.addresses(Host::Server), PORT));
+    let server = config(Config::insecure_server(emulation.addresses(Host::Server), PORT));
     let server = emulation.namespace(Host::Server).run(|| Endpoint::bind(server));
     let server = server.unwrap().unwrap();
     let remote = server.local_addresses();
@@ -127,7 +127,7 @@ async fn two_uplinks_behind_two_nats_carry_as_without() {
     let Some(emulation) = for_tests::build(network()) else { return };
     emulation.start().unwrap();
     let local = |addresses: [&str; 2]| {
-        config(Config::client(addresses.map(|a| a.parse::<IpAddr>().unwrap())))
+        config(Config::insecure_client(addresses.map(|a| a.parse::<IpAddr>().unwrap())))
     };
     let direct = local(["10.0.1.1", "10.0.2.1"]);
     let client = emulation.namespace(Host::Client).run(|| Endpoint::bind(direct));

@@ -17,9 +17,9 @@ fn searching(config: Config) -> Config {
 
 async fn finds_the_largest(server: IpAddr, client: IpAddr) {
     let encapsulation = Encapsulation::Udp(0);
-    let config = Config::server([server], PORT).encapsulation(encapsulation);
+    let config = Config::insecure_server([server], PORT).encapsulation(encapsulation);
     let server = Endpoint::bind(searching(config)).unwrap();
-    let client = Endpoint::bind(searching(Config::client([client]))).unwrap();
+    let client = Endpoint::bind(searching(Config::insecure_client([client]))).unwrap();
     let remote = server.local_addresses();
     let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
     let (a, b) = (a.unwrap(), b.unwrap());

@@ -31,8 +31,8 @@ fn network() -> NetworkSpec {
 fn endpoint(emulation: &Emulation, host: Host, encapsulation: Encapsulation) -> Endpoint {
     let addresses = emulation.addresses(host);
     let config = match host {
-        Host::Client => Config::client(addresses),
-        Host::Server => Config::server(addresses, PORT),
+        Host::Client => Config::insecure_client(addresses),
+        Host::Server => Config::insecure_server(addresses, PORT),
     };
     let on = Some(PathMtuDiscovery::default());
     let assoc = AssocConfig { path_mtu_discovery: on, ..(*config.assoc).clone() };
@@ -91,8 +91,8 @@ async fn without_discovery_packets_are_as_large_as_the_interface_takes() {
         let open = |host, encapsulation| {
             let addresses = emulation.addresses(host);
             let config = match host {
-                Host::Client => Config::client(addresses),
-                Host::Server => Config::server(addresses, PORT),
+                Host::Client => Config::insecure_client(addresses),
+                Host::Server => Config::insecure_server(addresses, PORT),
             };
             let config = config.encapsulation(encapsulation);
             emulation.namespace(host).run(|| Endpoint::bind(config)).unwrap().unwrap()

@@ -16,10 +16,10 @@ async fn pair(offered: ExtensionConfig, limits: ReconfigConfig) -> (Association,
         config.assoc =
             AssocConfig { extensions: offered, reconfiguration, ..(*config.assoc).clone() }.into();
     };
-    let mut server = Config::server([localhost], PORT);
+    let mut server = Config::insecure_server([localhost], PORT);
     server.encapsulation = Encapsulation::Udp(0);
     assoc(&mut server, limits);
-    let mut client = Config::client([localhost]);
+    let mut client = Config::insecure_client([localhost]);
     assoc(&mut client, ReconfigConfig::default());
     let (server, client) = (Endpoint::bind(server).unwrap(), Endpoint::bind(client).unwrap());
     let there = server.local_addresses();

@@ -45,11 +45,11 @@ impl Host {
     }
 
     fn server(&self) -> Endpoint {
-        self.bind(Config::server([SERVER.into()], PORT))
+        self.bind(Config::insecure_server([SERVER.into()], PORT))
     }
 
     fn client(&self) -> Endpoint {
-        self.bind(Config::client([FIRST, SECOND].map(IpAddr::from)))
+        self.bind(Config::insecure_client([FIRST, SECOND].map(IpAddr::from)))
     }
 }
 
@@ -129,7 +129,7 @@ async fn where_all_uplinks_are_refused_it_is_said_at_once_and_of_each() {
 #[tokio::test]
 async fn what_was_named_and_is_not_tried_keeps_nobody_waiting() {
     let Some(host) = Host::new() else { return };
-    let mut config = Config::client([FIRST, SECOND].map(IpAddr::from));
+    let mut config = Config::insecure_client([FIRST, SECOND].map(IpAddr::from));
     // Such an INIT goes from the first address alone.
     Arc::make_mut(&mut config.assoc).minimal_init = true;
     let (server, client) = (host.server(), host.bind(config));

@@ -78,7 +78,7 @@ impl Peer {
 }
 
 async fn accepted() -> (Association, Peer, Endpoint) {
-    let config = Config::server([IpAddr::V4(Ipv4Addr::LOCALHOST)], PORTS.1);
+    let config = Config::insecure_server([IpAddr::V4(Ipv4Addr::LOCALHOST)], PORTS.1);
     let server = Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap();
     let peer = Peer::new(&server).await;
     let (association, ()) = tokio::join!(server.accept(), peer.open(77));

@@ -23,10 +23,10 @@ async fn a_peer_that_does_not_read_is_told_of_once() {
         }),
         ..AssocConfig::default()
     };
-    let mut server = Config::server([localhost], PORT);
+    let mut server = Config::insecure_server([localhost], PORT);
     server.encapsulation = Encapsulation::Udp(0);
     server.assoc = small.clone().into();
-    let mut client = Config::client([localhost]);
+    let mut client = Config::insecure_client([localhost]);
     client.assoc = small.into();
     let (server, client) = (Endpoint::bind(server).unwrap(), Endpoint::bind(client).unwrap());
     let there = server.local_addresses();

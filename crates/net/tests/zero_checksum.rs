@@ -54,7 +54,7 @@ async fn talked(error_detection: Option<Edmid>) -> (bool, Option<u32>) {
     socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
     let there: [SocketAddr; 1] = [socket.local_addr().unwrap()];
     let peer = tokio::task::spawn_blocking(move || answer(&socket));
-    let mut config = Config::client([LOCALHOST]);
+    let mut config = Config::insecure_client([LOCALHOST]);
     config.error_detection = error_detection;
     let assoc = AssocConfig {
         zero_checksum: Some(Edmid::Dtls),

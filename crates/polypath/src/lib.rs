@@ -7,12 +7,16 @@
 //! all of its paths at the same time.
 //!
 //! ```no_run
-//! use polypath::{Config, Endpoint};
+//! use polypath::{Config, Endpoint, Identity, Tls, Trust};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! // Who we are, and the fingerprint of the peer that we want.
+//! let identity = Identity::from_pkcs8_pem(&std::fs::read_to_string("identity.pem")?)?;
+//! let peer = "pp:3q6d7wzfhvmbn2nahx5f6m3w4d7c2b5r4p6e7s2t3u4v5w6x7y2q".parse()?;
+//! let keys = Tls::new(&identity, Trust::pinned([peer]));
 //! // Two uplinks here, one address there: two paths.
 //! let uplinks = ["192.0.2.1".parse()?, "198.51.100.1".parse()?];
-//! let endpoint = Endpoint::bind(Config::client(uplinks))?;
+//! let endpoint = Endpoint::bind(Config::client(uplinks, keys))?;
 //! let association = endpoint.connect(&["203.0.113.5:9899".parse()?], 7).await?;
 //! association.send(0, "hello").await?;
 //! while let Some(message) = association.recv().await? {
@@ -25,10 +29,15 @@
 //! The other end:
 //!
 //! ```no_run
-//! use polypath::{Config, Endpoint};
+//! use polypath::{Config, Endpoint, Identity, Tls, Trust};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let endpoint = Endpoint::bind(Config::server(["203.0.113.5".parse()?], 7))?;
+//! let identity = Identity::generate()?;
+//! println!("we are {}", identity.public().fingerprint());
+//! // Those who may come, and nobody else.
+//! let allowed = ["pp:b5r4p6e7s2t3u4v5w6x7y2z3q6d7wzfhvmbn2nahx5f6m3w4d7ca".parse()?];
+//! let keys = Tls::new(&identity, Trust::pinned(allowed));
+//! let endpoint = Endpoint::bind(Config::server(["203.0.113.5".parse()?], 7, keys))?;
 //! while let Some(association) = endpoint.accept().await {
 //!     while let Some(message) = association.recv().await? {
 //!         association.send(message.stream.0, message.data).await?;
@@ -51,7 +60,7 @@
 //!     .congestion("cubic")
 //!     .dynamic_addresses()
 //!     .build()?;
-//! let config = Config::client(["127.0.0.1".parse()?]).assoc(settings);
+//! let config = Config::insecure_client(["127.0.0.1".parse()?]).assoc(settings);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -62,8 +71,16 @@
 //! a new major version only.
 //!
 //! # Security
-//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are
-//! authenticated with a shared key ([`AuthConfig`]).
+//! Packets are encrypted (draft-ietf-tsvwg-sctp-dtls-chunk), with keys that the ends agree on by
+//! TLS 1.3. Each proves to have the private key of its [`Identity`], and lets in whom its [`Trust`]
+//! does; who that was, [`Association::peer_identity`] tells. Who wants to be sure at first contact
+//! compares [fingerprints](Fingerprint), as with ssh. [`Config::insecure_client`] says what is given
+//! up without.
+//!
+//! # Features
+//! One of these is needed:
+//! - `ring` (default): ciphers and TLS 1.3 by ring and rustls;
+//! - `aws-lc-rs` (off by default): the same by aws-lc-rs and rustls; it is taken where both are on.
 
 #![forbid(unsafe_code)]
 

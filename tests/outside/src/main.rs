@@ -14,8 +14,8 @@ use std::thread;
 use executor::block_on;
 use polypath::policy::Registry;
 use polypath::{
-    AssocBuilder, Association, Bytes, Config, Encapsulation, Endpoint, PathAdmin, Profile,
-    SendError, SendOptions, SendRefusal,
+    AssocBuilder, Association, Bytes, Config, Encapsulation, Endpoint, Identity, PathAdmin, Profile,
+    SendError, SendOptions, SendRefusal, Tls, Trust,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -29,12 +29,18 @@ const SIZE: usize = 1000;
 
 fn main() -> Outcome<()> {
     let here = |last| IpAddr::from([127, 0, 0, last]);
-    let server = Config::server([here(1), here(2)], PORT).encapsulation(Encapsulation::Udp(0));
+    let (ours, theirs) = (Identity::generate()?, Identity::generate()?);
+    let keys = |of: &Identity, peer: &Identity| {
+        Tls::new(of, Trust::pinned([peer.public().fingerprint()]))
+    };
+    let server = Config::server([here(1), here(2)], PORT, keys(&theirs, &ours))
+        .encapsulation(Encapsulation::Udp(0));
     let server = Endpoint::bind(server.assoc(by_name()?))?;
     let at = server.local_addresses();
     let received = thread::spawn(move || block_on(receive(&server)));
 
-    let client = Endpoint::bind(Config::client([here(3), here(4)]).assoc(of_our_own()?))?;
+    let client = Config::client([here(3), here(4)], keys(&ours, &theirs));
+    let client = Endpoint::bind(client.assoc(of_our_own()?))?;
     block_on(send(&client, &at))?;
     println!("{:?}", statistics::of_endpoint(&client));
     let received = received.join().map_err(|_| "the server's thread panicked")??;
@@ -71,6 +77,7 @@ async fn receive(server: &Endpoint) -> Outcome<usize> {
 async fn send(client: &Endpoint, server: &[SocketAddr]) -> Outcome<()> {
     let association = client.connect(server, PORT).await?;
     assert_eq!(association.peer_port(), Some(PORT));
+    assert!(association.is_protected() && association.peer_identity().is_some());
     let blocked = send_all(&association).await?;
     assert!(blocked > 0, "the send buffer was never full");
     change_settings(&association)?;

@@ -84,9 +84,24 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// When the output fails.
     pub fn new(out: W, application: &str) -> Result<Self, WriteError> {
+        Self::with_comment(out, application, None)
+    }
+
+    /// The same, with a remark on the whole section, of which the first 65,535 bytes are kept.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn with_comment(
+        out: W,
+        application: &str,
+        comment: Option<&str>,
+    ) -> Result<Self, WriteError> {
         let mut writer = Self { out, block: Block::default(), snaplens: Vec::new() };
         let block = writer.block.begin_type(SECTION_HEADER);
         block.push_u32(BYTE_ORDER_MAGIC).push_u16(1).push_u16(0).push_u64(UNKNOWN_LENGTH);
+        if let Some(comment) = comment {
+            block.text_option(OPT_COMMENT, comment);
+        }
         block.text_option(SHB_USERAPPL, application);
         writer.write_block()?;
         Ok(writer)
