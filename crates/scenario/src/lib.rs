@@ -65,7 +65,7 @@ pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use scenario::Scenario;
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
-pub use stack::{StackSettings, StackSpec};
+pub use stack::{Protection, StackSettings, StackSpec};
 pub use topology::{
     Endpoints, Family, GilbertElliott, JitterShape, LinkSettings, LossPlace, PathSpec, Red,
     RouteSpec, ServerAddresses,

@@ -8,10 +8,12 @@ use polypath_proto::config::{
     AssocConfig, ExtensionConfig, InitialCwnd, InitialSsthresh, PathMtuDiscovery, RateReduction,
 };
 use polypath_proto::policy::PolicyFactory;
+use polypath_proto::protection::KeyManagement;
 use polypath_proto::time::Duration;
+use polypath_secure::StandIn;
 
 use crate::scenario::Scenario;
-use crate::stack::{StackSettings, StackSpec};
+use crate::stack::{Protection, StackSettings, StackSpec};
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
 /// The largest packet that discovery tries: jumbo frames. More would only make searches longer.
@@ -136,6 +138,7 @@ impl Stack {
         set(&mut cmt.t3_marks, settings.t3_marks);
         let listed = settings.extensions.as_deref().map(ExtensionConfig::of);
         set(&mut self.assoc.extensions, listed);
+        set(&mut self.assoc.protection, settings.protection.map(key_management));
         let recovery = &mut self.assoc.recovery;
         set(&mut recovery.rack, settings.rack);
         set(&mut recovery.tail_probe, settings.tail_probe);
@@ -253,6 +256,13 @@ fn set<T>(slot: &mut T, value: Option<T>) {
     }
 }
 
+fn key_management(protection: Protection) -> Option<Arc<dyn KeyManagement>> {
+    match protection {
+        Protection::None => None,
+        Protection::StandIn => Some(Arc::new(StandIn::default())),
+    }
+}
+
 // The core counts in 32 bits. Checks refuse larger sizes; larger counts mean "no bound" all the
 // same.
 
@@ -329,6 +339,20 @@ mod tests {
             ..ExtensionConfig::NONE
         };
         assert_eq!(assoc.extensions, offered);
+    }
+
+    #[test]
+    fn packets_are_protected_where_a_file_says_so_and_in_no_profile() {
+        for profile in Profile::ALL {
+            let plain = Stack::of_profile(profile);
+            assert!(plain.assoc.protection.is_none(), "{profile}");
+            let with = |word: &str| {
+                let text = format!("protection = '{word}'");
+                plain.clone().with_settings(&toml::from_str(&text).unwrap()).assoc.protection
+            };
+            assert!(with("stand-in").is_some());
+            assert!(with("none").is_none());
+        }
     }
 
     #[test]

@@ -10,6 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::fields::settings;
 use crate::units::{Burst, Delay, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
+/// What protects packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protection {
+    /// Nothing.
+    None,
+    /// DTLS chunks with the exchanges, records and sizes of TLS 1.3 and AES-GCM, but without
+    /// cryptography: 28 bytes of each packet, and a set-up as long as the real one's. Nothing is
+    /// secret.
+    StandIn,
+}
+
 settings! {
     /// Settings of one end's stack. What is absent comes from the profile.
     pub struct StackSettings {
@@ -111,6 +123,8 @@ settings! {
         rtt_same_path: bool,
         /// Extensions that this end offers; one is used when both offer it.
         extensions: Vec<Extension>,
+        /// What protects packets: both ends need the same. Absent: none.
+        protection: Protection,
         /// Time-based loss detection (RFC 8985).
         rack: bool,
         /// Tail-loss probes (RFC 8985 section 7).

@@ -211,6 +211,7 @@ fn things_that_make_no_sense() {
             "[stack]",
             "[link.core]\n[[at]]\ntime = \"1s\"\ntarget = \"core\"\nadmin = \"backup\"\n[stack]"
         ),
+        with("[stack]", "[stack]\nsender.protection = \"stand-in\""),
         with("[stack]", "[stack]\nreceive-buffer-max = \"1KiB\""),
         with("[stack]", "[stack]\nreceive-buffer = \"1MiB\"\nreceive-buffer-max = \"512KiB\""),
         with("app = \"saturated\"", "app = \"saturated\"\npaths = [\"A\", \"C\"]"),

@@ -145,9 +145,9 @@ mod tests {
     async fn a_message_that_waits_for_room_goes_on_the_stream_that_is_named_by_then() {
         let here = || [Ipv4Addr::LOCALHOST.into()];
         let small = || AssocConfig { send_buffer: 1 << 14, ..AssocConfig::default() };
-        let server = Config::server(here(), 5000).encapsulation(Encapsulation::Udp(0));
+        let server = Config::insecure_server(here(), 5000).encapsulation(Encapsulation::Udp(0));
         let server = Endpoint::bind(server).unwrap();
-        let client = Endpoint::bind(Config::client(here()).assoc(small())).unwrap();
+        let client = Endpoint::bind(Config::insecure_client(here()).assoc(small())).unwrap();
         let there = server.local_addresses();
         let (near, far) = tokio::join!(client.connect(&there, 5000), server.accept());
         let (near, far) = (near.unwrap(), far.unwrap());

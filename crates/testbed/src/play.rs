@@ -208,9 +208,10 @@ impl Ends {
         // Flows share addresses, so each has a port of its own; there are far fewer than 50,000.
         let udp = DEFAULT_PORT.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
         let (near, far): (Vec<_>, Vec<_>) = flow.paths.iter().copied().unzip();
-        let client = Config::client(each_once(&near)).assoc(flow.client.assoc.clone());
+        let client = Config::insecure_client(each_once(&near)).assoc(flow.client.assoc.clone());
         let far = each_once(&far);
-        let server = Config::server(far, flow.server.port).assoc(flow.server.assoc.clone());
+        let server =
+            Config::insecure_server(far, flow.server.port).assoc(flow.server.assoc.clone());
         let over = |port| match flow.encapsulation {
             config::Encapsulation::Udp => Encapsulation::Udp(port),
             config::Encapsulation::Raw => Encapsulation::Raw,

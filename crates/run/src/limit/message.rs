@@ -1,6 +1,7 @@
 //! What messages cost: bytes on the wire, room in the buffers.
 
 use polypath_proto::config::{Encapsulation, SackPath};
+use polypath_proto::protection::OVERHEAD;
 use polypath_sim::spec::{AppSpec, FlowSpec, MessageSpec};
 
 use super::model::{NoLimit, SackRoute};
@@ -31,8 +32,9 @@ impl Sending {
     pub(super) fn for_message(flow: &FlowSpec, message: u32) -> Option<Self> {
         let ip = if flow.paths.first()?.0.is_ipv4() { 20.0 } else { 40.0 };
         let udp = if flow.encapsulation == Encapsulation::Udp { 8.0 } else { 0.0 };
-        let headers = ip + udp + COMMON_HEADER;
         let (client, server) = (&flow.client.assoc, &flow.server.assoc);
+        let record = if client.protection.is_some() { OVERHEAD as f64 } else { 0.0 };
+        let headers = ip + udp + COMMON_HEADER + record;
         let (mtu, message) = (f64::from(client.path_mtu), f64::from(message));
         let wire = Wire::for_message(message, mtu, headers)?;
         let charge = f64::from(client.reproduction.chunk_charge);

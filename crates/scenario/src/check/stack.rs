@@ -170,6 +170,13 @@ fn check_combined(scenario: &Scenario, n: usize) -> Result<(), Problem> {
             || format!("out of range (allowed: rto-min {:?} to rto-max {:?})", rto.min, rto.max),
         )?;
     }
+    let ends = [layers.sender(), layers.receiver()];
+    let [sends, receives] = ends.map(|end| end.assoc.protection.is_some());
+    ensure(
+        sends == receives,
+        || layers.place_of_field("protection"),
+        || "at one end only (allowed: the same at both)".into(),
+    )?;
     let Some(flow) = scenario.flow.get(n) else { return Ok(()) };
     let most = layers.sender().assoc.max_message.min(layers.receiver().assoc.max_message);
     let message = flow.message_or_default();
