@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_takes_more_than_there_are_places() {
-        let config = PLACES.bound_config(Config::server([ip(1)], 1));
+        let config = PLACES.bound_config(Config::insecure_server([ip(1)], 1));
         assert_eq!((config.max_associations, config.max_associations_per_address), (12, 8));
     }
 }

@@ -1,8 +1,8 @@
 //! Applications over [`polypath_net`]: protocols of their own on top of associations, without a
 //! terminal.
 //!
-//! What users write about the two ends becomes addresses ([`place`]); [`perf`] measures,
-//! [`transfer`] carries files:
+//! What users write about the two ends becomes addresses ([`place`]), and who they are is kept in files
+//! ([`keys`]); [`perf`] measures, [`transfer`] carries files:
 //!
 //! ```
 //! use polypath_apps::place::{self, Ends};
@@ -12,7 +12,7 @@
 //! // have.
 //! let Ends { local, remote, .. } = place::resolve_ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
 //! assert_eq!(remote.len(), 2);
-//! let config = Config::client([]).local(local);
+//! let config = Config::insecure_client([]).local(local);
 //! # drop(config);
 //! # Ok::<(), place::PlaceError>(())
 //! ```
@@ -27,6 +27,7 @@ use core::time::Duration;
 use polypath_net::Stall;
 
 pub mod admission;
+pub mod keys;
 pub mod paths;
 pub mod perf;
 pub mod place;

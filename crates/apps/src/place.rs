@@ -127,7 +127,7 @@ fn resolve_one(text: &str) -> Result<Vec<SocketAddr>, PlaceError> {
 }
 
 /// Host and port of `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
-fn split_port(text: &str) -> Result<(&str, u16), PlaceError> {
+pub(crate) fn split_port(text: &str) -> Result<(&str, u16), PlaceError> {
     let malformed = || PlaceError::Malformed { text: text.to_owned() };
     if text.parse::<IpAddr>().is_ok() {
         return Ok((text, DEFAULT_PORT));

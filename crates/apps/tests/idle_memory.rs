@@ -40,7 +40,7 @@ fn clients_of_the_other_process() {
     runtime().block_on(async {
         let mut all = Vec::new();
         for _ in 0..COUNT {
-            let config = Config::client([IpAddr::from([127, 0, 8, 2])]);
+            let config = Config::insecure_client([IpAddr::from([127, 0, 8, 2])]);
             let endpoint = Endpoint::bind(config.socket_buffer(1 << 16)).unwrap();
             all.push((endpoint.connect(&[server], 5000).await.unwrap(), endpoint));
         }
@@ -53,7 +53,7 @@ fn clients_of_the_other_process() {
 #[test]
 fn an_idle_association_costs_a_server_less_than_6_kib() {
     runtime().block_on(async {
-        let config = Config::server([IpAddr::from([127, 0, 8, 1])], 5000);
+        let config = Config::insecure_server([IpAddr::from([127, 0, 8, 1])], 5000);
         let endpoint = config.encapsulation(Encapsulation::Udp(0));
         let places = Places { all: COUNT, per_source: COUNT };
         let options = ServerOptions { endpoint, places, one_off: false, limits: Limits::default() };

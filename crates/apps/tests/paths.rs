@@ -21,7 +21,7 @@ fn ip(last: u8) -> IpAddr {
 }
 
 fn server(last: u8) -> Config {
-    Config::server([ip(last)], 5000).encapsulation(Encapsulation::Udp(0))
+    Config::insecure_server([ip(last)], 5000).encapsulation(Encapsulation::Udp(0))
 }
 
 /// Passes packets on between whoever speaks to it and a server, while it is on.
@@ -73,7 +73,7 @@ async fn a_path_that_never_answered_is_told_of_at_the_end_and_in_json() {
         load: Load::Rate(8_000_000),
     };
     let options = ClientOptions {
-        endpoint: Config::client([ip(3), ip(4)]),
+        endpoint: Config::insecure_client([ip(3), ip(4)]),
         remote: vec![at, nowhere],
         port,
         pairing: Pairing::Auto,
@@ -99,7 +99,7 @@ async fn a_path_that_is_cut_in_mid_transfer_is_told_of() {
     let server = Endpoint::bind(server(11)).unwrap();
     let on = Arc::new(AtomicBool::new(true));
     let through = relay(12, server.local_addresses()[0], on.clone()).await;
-    let client = Endpoint::bind(Config::client([ip(13)])).unwrap();
+    let client = Endpoint::bind(Config::insecure_client([ip(13)])).unwrap();
     let remote = [through];
     let (a, b) = tokio::join!(client.connect(&remote, 5000), server.accept());
     let (a, b) = (Arc::new(a.unwrap()), b.unwrap());

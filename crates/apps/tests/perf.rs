@@ -17,7 +17,7 @@ fn ip(last: u8) -> IpAddr {
 }
 
 fn server_options(one_off: bool) -> ServerOptions {
-    let endpoint = Config::server([ip(3), ip(4)], 5000);
+    let endpoint = Config::insecure_server([ip(3), ip(4)], 5000);
     let endpoint = endpoint.encapsulation(Encapsulation::Udp(0));
     let places = Places { all: 8, per_source: 4 };
     ServerOptions { endpoint, places, one_off, limits: Limits::default() }
@@ -38,7 +38,7 @@ fn test() -> TestSpec {
 
 fn client_options(server: &Server, test: TestSpec) -> ClientOptions {
     ClientOptions {
-        endpoint: Config::client([ip(1), ip(2)]),
+        endpoint: Config::insecure_client([ip(1), ip(2)]),
         remote: server.local_addresses().to_vec(),
         port: server.port(),
         pairing: Pairing::Auto,
@@ -212,7 +212,7 @@ async fn strangers_who_speak_nonsense_are_sent_away_and_others_served() {
     let (sessions, _ended) = mpsc::unbounded_channel();
     let (_server_switch, server_stop) = stop_switch();
     let serving = tokio::spawn(server.run(sessions, server_stop));
-    let stranger = Endpoint::bind(Config::client([ip(1)])).unwrap();
+    let stranger = Endpoint::bind(Config::insecure_client([ip(1)])).unwrap();
     let nonsense: [(u16, u32, Vec<u8>); 4] = [
         (0, 0x5050_0001, b"{\"type\":\"hello\"}".to_vec()),
         (0, 0x5050_0001, vec![b'['; 100_000]),
@@ -265,10 +265,10 @@ async fn lied_to(
     ready: &'static str,
     odd: Vec<(u16, u32, Vec<u8>)>,
 ) -> Result<ClientReport, PerfError> {
-    let config = Config::server([ip(9)], 5000).encapsulation(Encapsulation::Udp(0));
+    let config = Config::insecure_server([ip(9)], 5000).encapsulation(Encapsulation::Udp(0));
     let endpoint = Endpoint::bind(config).unwrap();
     let options = ClientOptions {
-        endpoint: Config::client([ip(1)]),
+        endpoint: Config::insecure_client([ip(1)]),
         remote: endpoint.local_addresses().to_vec(),
         port: 5000,
         pairing: Pairing::Auto,

@@ -28,7 +28,7 @@ struct Serving {
 
 impl Serving {
     fn new(at: u8, places: Places, one_off: bool) -> Self {
-        let endpoint = Config::server([ip(at)], 5000);
+        let endpoint = Config::insecure_server([ip(at)], 5000);
         let endpoint = endpoint.encapsulation(Encapsulation::Udp(0));
         let options = ServerOptions { endpoint, places, one_off, limits: Limits::default() };
         let server = Server::bind(options).unwrap();
@@ -52,7 +52,7 @@ impl Serving {
             load: Load::Rate(8_000_000),
         };
         let options = ClientOptions {
-            endpoint: Config::client([ip(from)]),
+            endpoint: Config::insecure_client([ip(from)]),
             remote: self.at.clone(),
             port: self.port,
             pairing: Pairing::Auto,
@@ -70,7 +70,7 @@ impl Serving {
 
     /// Somebody sets an association up, and says nothing.
     async fn stranger(&self, from: u8) -> Stranger {
-        let endpoint = Endpoint::bind(Config::client([ip(from)])).unwrap();
+        let endpoint = Endpoint::bind(Config::insecure_client([ip(from)])).unwrap();
         let association = endpoint.connect(&self.at, self.port).await.unwrap();
         Stranger { association, _endpoint: endpoint }
     }
@@ -136,7 +136,7 @@ async fn those_who_said_hello_stay_and_have_no_more_than_their_share() {
 #[tokio::test(start_paused = true)]
 async fn a_hello_has_ten_seconds() {
     let mut serving = Serving::new(21, Places { all: 6, per_source: 4 }, false);
-    let endpoint = Endpoint::bind(Config::client([ip(22)])).unwrap();
+    let endpoint = Endpoint::bind(Config::insecure_client([ip(22)])).unwrap();
     // The clock of this runtime jumps to the next timer while the network is waited for; there is
     // none but the server's patience.
     let _association = endpoint.connect(&serving.at, serving.port).await;

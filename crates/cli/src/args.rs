@@ -8,6 +8,7 @@ use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::examples::ExamplesArgs;
+use crate::keys::IdArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
 use crate::recording::FileArgs;
@@ -76,24 +77,38 @@ Examples:
     /// Measure a real network: goodput, delays, and what every path and stream did, seen from both
     /// ends.
     ///
-    /// One end is the server (-s), the other asks for tests (-c). Nothing is encrypted.
+    /// One end is the server (-s), the other asks for tests (-c). It is encrypted, and each end proves
+    /// to have the key that `polypath id` prints there.
     #[command(after_help = "\
 Exit codes: 0 done, 1 the test failed or ended early (what there is of it was printed), 2 bad input, 3 the server was not
-reached, 130 interrupted.
+reached, 5 a file with keys, 6 the server's key is not known or not the one expected, or it does not let us in, 130
+interrupted.
 
 Examples:
   polypath perf -s --listen 192.0.2.1 --listen 198.51.100.1
   polypath perf -c 192.0.2.1,198.51.100.1 --local 192.0.2.7,198.51.100.7 -t 10
   polypath perf -c server.example --paths eth0,wwan0 -R --streams 4 --unordered
   polypath perf -c 192.0.2.1 -b 20M -O 2 -J > result.json
-  polypath perf -c 192.0.2.1 --request-response 100,1000 --live")]
+  polypath perf -c 192.0.2.1 --request-response 100,1000 --live
+  polypath perf -s --listen 192.0.2.1 --allow clients.txt")]
     Perf(Box<PerfArgs>),
-    /// Send files and folders over every path at once. It is not encrypted.
+    /// Send files and folders over every path at once, encrypted.
     #[command(after_help = SEND_HELP)]
     Send(SendArgs),
-    /// Receive files and folders, at named addresses only. It is not encrypted.
+    /// Receive files and folders, encrypted, at named addresses only.
     #[command(after_help = RECEIVE_HELP)]
     Receive(ReceiveArgs),
+    /// Print the fingerprint of this host's key, which is made at first use.
+    ///
+    /// Peers know this host by it. Who has the file with the private key can be this host.
+    #[command(after_help = "\
+Exit codes: 0 done, 2 wrong arguments, 5 the file.
+
+Examples:
+  polypath id
+  polypath id --show-public > host.pem
+  polypath id --file /etc/polypath/identity --json")]
+    Id(IdArgs),
     /// Re-run the experiments of the papers and judge their claims.
     #[command(after_help = "\
 Examples:
@@ -178,7 +193,8 @@ Examples:
   polypath send holiday/ --to 192.0.2.5
   polypath send disk.img --to 192.0.2.5,198.51.100.5 --paths eth0,wwan0
   polypath send disk.img --to 192.0.2.5 --scheduler min-rtt --congestion cubic
-It is not encrypted: whoever sees the packets can read the files and change them.
+  polypath send disk.img --to host.example --peer pp:KEY
+A receiver that is not known yet is asked about, on a terminal.
 A broken transfer goes on when the same command is given again.
 Exit codes:
   0    all files are there
@@ -186,21 +202,24 @@ Exit codes:
   2    wrong arguments
   3    nobody answers, or not any more
   4    the receiver refused a file (another one is there, disk full)
-  5    a file or port of this host
+  5    a file, key or port of this host
+  6    the receiver is not known, not who it was, or does not let us in
   130  interrupted";
 
 const RECEIVE_HELP: &str = "\
 Examples:
   polypath receive --listen 192.0.2.5 --dir incoming
   polypath receive --listen 192.0.2.5 --listen 198.51.100.5 --once
-It is not encrypted, and anybody who reaches the address can send files.
+  polypath receive --listen 192.0.2.5 --allow senders.txt --enroll
+Anybody who reaches the address can send files, unless --allow says who may.
 Exit codes, with --once:
   0    all files are there
   1    the transfer failed
   2    wrong arguments
   3    the sender vanished
   4    a file was refused (it exists)
-  5    a file, port or disk of this host
+  5    a file, key, port or disk of this host
+  6    an enrolment that failed
   130  interrupted";
 
 #[derive(Debug, ClapArgs)]
@@ -400,6 +419,7 @@ pub(crate) enum Subject {
     Perf,
     Send,
     Receive,
+    Id,
     Reproduce,
     Sweep,
     Population,

@@ -42,6 +42,11 @@ pub(crate) fn hold_interrupt() {
     ASKED.store(true, Ordering::SeqCst);
 }
 
+/// From now on Ctrl-C ends the process again, until somebody waits for it.
+pub(crate) fn release_interrupt() {
+    ASKED.store(false, Ordering::SeqCst);
+}
+
 /// Whether there was a Ctrl-C.
 pub(crate) fn was_interrupted() -> bool {
     PRESSED.load(Ordering::SeqCst)

@@ -1,8 +1,8 @@
 //! The `polypath` command: reads arguments, calls the libraries, prints.
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
-//! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send` and
-//! `receive` have a list of their own in their help.
+//! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send`,
+//! `receive` and `perf` have a list of their own in their help.
 
 mod args;
 mod compare;
@@ -13,6 +13,7 @@ mod examples;
 mod failure;
 mod input;
 mod interrupt;
+mod keys;
 mod list;
 mod man;
 mod output;
@@ -71,6 +72,7 @@ fn dispatch_command(command: Command, talk: Talk) -> Result<(), Failure> {
             args.common.quiet = talk.is_quiet();
             transfer::receive(&args)
         }
+        Command::Id(args) => keys::id(&args, talk),
         Command::Reproduce(args) => reproduce::reproduce(&args, talk),
         Command::Sweep(args) => sweep::sweep(&args, talk),
         Command::Population(args) => population::population(&args, talk),

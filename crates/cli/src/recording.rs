@@ -1,13 +1,14 @@
 //! Where captures and traces go: into files, or to stdout for `-`.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use polypath_experiments::output::Output;
 use polypath_experiments::recording::{RecordingFile, RecordingFiles};
+use polypath_net::Capture;
 
 use crate::failure::{Failure, file_not_written};
 
@@ -44,6 +45,63 @@ impl FileArgs {
     }
 }
 
+/// Whether real associations are captured.
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArgs {
+    /// Write every packet to this file, as pcapng for Wireshark, as it was before it was encrypted;
+    /// of packets that belong to no association, at most 1000 per second.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Likewise, but with the bytes on the wire.
+    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    pub(crate) pcap_wire: Option<PathBuf>,
+}
+
+impl CaptureArgs {
+    /// Begins a capture, if there is to be one; `code` is what the command ends with if that fails.
+    pub(crate) fn open(&self, code: u8) -> Result<LiveCapture, Failure> {
+        let capture = match (&self.pcap, &self.pcap_wire) {
+            (Some(path), _) => Some(begin_capture("--pcap", path, code, Capture::new)?),
+            (_, Some(path)) => Some(begin_capture("--pcap-wire", path, code, Capture::of_wire)?),
+            (None, None) => None,
+        };
+        Ok(LiveCapture { capture, code })
+    }
+}
+
+fn begin_capture<E: core::fmt::Display>(
+    flag: &str,
+    path: &Path,
+    code: u8,
+    begin: impl FnOnce(BufWriter<File>) -> Result<Capture, E>,
+) -> Result<Capture, Failure> {
+    let failed = |error: &dyn core::fmt::Display| {
+        Failure::with_code(code, format!("{flag} {}: cannot be written: {error}", path.display()))
+    };
+    let file = open_live(path).map_err(|error| failed(&error))?;
+    begin(BufWriter::new(file)).map_err(|error| failed(&error))
+}
+
+/// A capture under way, or none.
+pub(crate) struct LiveCapture {
+    capture: Option<Capture>,
+    /// Exit code if it fails.
+    code: u8,
+}
+
+impl LiveCapture {
+    /// For an endpoint.
+    pub(crate) fn handle(&self) -> Option<Capture> {
+        self.capture.clone()
+    }
+
+    /// Ends it.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let written = self.capture.map_or(Ok(()), |capture| capture.finish());
+        written.map_err(|error| Failure::with_code(self.code, format!("--pcap: {error}")))
+    }
+}
+
 fn open_file(path: &Path) -> Result<RecordingFile, Failure> {
     let out = open_output(path).map_err(|error| file_not_written(path, &error))?;
     Ok(RecordingFile { path: path.to_owned(), out })
@@ -58,7 +116,7 @@ pub(crate) fn open_output(path: &Path) -> io::Result<Output> {
 }
 
 /// Likewise, but a file has its name from the beginning: what is captured live may be cut off.
-pub(crate) fn open_live(path: &Path) -> io::Result<File> {
+fn open_live(path: &Path) -> io::Result<File> {
     if is_stdout(Some(path)) { take_stdout() } else { File::create(path) }
 }
 

@@ -18,6 +18,7 @@ use schemars::{JsonSchema, Schema};
 
 use crate::args::Subject;
 use crate::failure::Failure;
+use crate::keys::IdJson;
 use crate::transfer::{TransferJson, TransferListing};
 use crate::{compare, cross_check, examples, output, simulate};
 
@@ -93,6 +94,7 @@ impl Subject {
             Self::Perf => schema_of::<Perf>(),
             Self::Send => schema_of::<Send<'_>>(),
             Self::Receive => schema_of::<TransferJson<'_>>(),
+            Self::Id => schema_of::<IdJson>(),
             Self::Reproduce => schema_of::<Vec<ExperimentReport>>(),
             Self::Sweep => schema_of::<Vec<SweepRow>>(),
             Self::Population => schema_of::<Population>(),

@@ -6,7 +6,16 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 fn polypath() -> Command {
-    Command::new(assert_cmd::cargo::cargo_bin("polypath"))
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("polypath"));
+    // Not the key of whoever runs this; both ends have the same here.
+    command.env("POLYPATH_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/keys"));
+    command
+}
+
+/// A client that knows its server.
+fn client(args: &[&str]) -> Output {
+    let key = String::from_utf8(polypath().arg("id").output().unwrap().stdout).unwrap();
+    perf(&[&["--peer", key.trim()], args].concat())
 }
 
 fn perf(args: &[&str]) -> Output {
@@ -61,7 +70,7 @@ fn talk(output: &Output) -> String {
 fn client_and_server_tell_the_same_in_json() {
     let server = server("127.0.0.31:9931", &["--one-off", "-J"]);
     let args = ["-t", "0.4", "-i", "0.2", "--streams", "2", "-P", "2", "-J"];
-    let output = perf(&[&["-c", "127.0.0.31:9931", "--local", "127.0.0.30"], &args[..]].concat());
+    let output = client(&[&["-c", "127.0.0.31:9931", "--local", "127.0.0.30"], &args[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["polypath_perf"], &report["interrupted"]), (&1.into(), &false.into()));
@@ -75,6 +84,8 @@ fn client_and_server_tell_the_same_in_json() {
         let received = &one["server"]["received"];
         assert!(received["bytes"].as_u64().unwrap() > 0);
         assert!(sessions.iter().any(|session| session["report"]["received"] == *received));
+        assert!(one["peer"].as_str().unwrap().starts_with("pp:"));
+        assert_eq!(one["peer"], sessions[0]["peer"], "both ends have the same key");
     }
 }
 
@@ -82,7 +93,7 @@ fn client_and_server_tell_the_same_in_json() {
 fn tables_name_intervals_paths_and_cpu_time() {
     let mut server = server("127.0.0.33:9933", &["--listen", "127.0.0.34:9933", "--one-off"]);
     let ends = ["-c", "127.0.0.33:9933,127.0.0.34:9933", "--local", "127.0.0.35,127.0.0.36"];
-    let output = perf(&[&ends[..], &["-t", "0.3", "-O", "0.1", "-R"]].concat());
+    let output = client(&[&ends[..], &["-t", "0.3", "-O", "0.1", "-R"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", talk(&output));
     let text = String::from_utf8(output.stdout).unwrap();
     let words = [

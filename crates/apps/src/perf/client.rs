@@ -14,6 +14,7 @@ use super::error::PerfError;
 use super::report::{AssociationReport, ClientReport};
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
+use crate::keys;
 use crate::shown;
 
 /// What a client wants.
@@ -215,5 +216,6 @@ async fn measure_test(
             (None, (!wanted).then(|| shown::escape_remark(&error.to_string())))
         }
     };
-    AssociationReport { id, clock, setup_seconds: setup.as_secs_f64(), client, server, error }
+    let peer = keys::peer_fingerprint(&association).map(|key| key.to_string());
+    AssociationReport { id, peer, clock, setup_seconds: setup.as_secs_f64(), client, server, error }
 }

@@ -283,6 +283,9 @@ pub struct StreamCount {
 pub struct AssociationReport {
     /// From 1 on.
     pub id: u16,
+    /// The key that the server proved to have, as `polypath id` prints it there; `None`: it proved
+    /// nothing.
+    pub peer: Option<String>,
     /// How delays one way were measured.
     pub clock: ClockRelation,
     /// Seconds that set-up took.

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_net::{Association, Closed, Config, Endpoint, Event, Warning};
+use polypath_net::{Association, Closed, Config, Endpoint, Event, Refusal, Warning};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -20,6 +20,7 @@ use super::report::EndReport;
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
 use crate::admission::{Dismissed, Door, Place, Places};
+use crate::keys;
 use crate::shown;
 
 /// What a server is told.
@@ -43,6 +44,9 @@ pub struct Session {
     pub id: u64,
     /// The client's addresses.
     pub remote: Vec<SocketAddr>,
+    /// The key that the client proved to have, as `polypath id` prints it there; `None`: it proved
+    /// nothing.
+    pub peer: Option<String>,
     /// What was measured, if the client came that far.
     pub test: Option<TestSpec>,
     /// What this end saw.
@@ -60,6 +64,8 @@ pub enum SessionUpdate {
         id: u64,
         /// The client's addresses.
         remote: Vec<SocketAddr>,
+        /// The fingerprint of its key, if it proved to have one.
+        peer: Option<String>,
         /// What it asked for.
         test: TestSpec,
     },
@@ -67,7 +73,12 @@ pub enum SessionUpdate {
     Progress(Progress),
     /// A session is over.
     Ended(Box<Session>),
+    /// Somebody was not let in, for no keys could be agreed on with it.
+    Refused(Refusal),
 }
+
+/// Those that were not let in and are told of, at most: anybody can be one.
+const REFUSALS: u32 = 20;
 
 /// How long a client may take for all before the test, once it said hello.
 const AGREEMENT: Duration = Duration::from_secs(60);
@@ -135,6 +146,7 @@ impl Server {
         // task.
         let (alive, mut all_over) = mpsc::channel::<Infallible>(1);
         let mut number = 0;
+        let mut refusals = 0;
         loop {
             tokio::select! {
                 accepted = self.endpoint.accept() => {
@@ -145,6 +157,10 @@ impl Server {
                     let common = self.shared.clone();
                     let (observer, stop, alive) = (observer.clone(), stop.clone(), alive.clone());
                     tokio::spawn(serve_association(guest, common, observer, stop, alive));
+                }
+                Some(refusal) = self.endpoint.refused(), if refusals < REFUSALS => {
+                    refusals += 1;
+                    let _ = observer.send(SessionUpdate::Refused(refusal));
                 }
                 () = self.door.turn_out_mute() => {}
                 () = self.shared.await_end() => break,
@@ -197,7 +213,9 @@ async fn answer_guest(
     let Guest { id, association, place } = guest;
     let association = Arc::new(association);
     let remote = association.paths().iter().map(|path| path.stats.remote).collect();
-    let mut session = Session { id, remote, test: None, report: EndReport::default(), error: None };
+    let peer = keys::peer_fingerprint(&association).map(|key| key.to_string());
+    let report = EndReport::default();
+    let mut session = Session { id, remote, peer, test: None, report, error: None };
     let agreed = match first {
         Ok(first) => tokio::select! {
             agreed = agree_on_test(&association, first, &place, common) => agreed,
@@ -276,9 +294,9 @@ async fn take_part(
 ) -> Result<(), PerfError> {
     let Agreed { test, clock, at_ns, member } = agreed;
     member.iter().for_each(Member::begin_load);
-    let (id, remote) = (session.id, session.remote.clone());
+    let (id, remote, peer) = (session.id, session.remote.clone(), session.peer.clone());
     session.test = Some(test.clone());
-    let _ = observer.send(SessionUpdate::Began { id, remote, test: test.clone() });
+    let _ = observer.send(SessionUpdate::Began { id, remote, peer, test: test.clone() });
     let start_ns = clamp_start(clock.at_server(at_ns));
     let run = Run::new(association.clone(), test, false, clock.stamp_correction(false), start_ns);
     let outcome = measure_test(&run, id, observer, stop).await;

@@ -12,7 +12,7 @@
 //! The futures need a tokio runtime with a timer. They read and write files on the thread that they
 //! run on; what takes long goes to another.
 //!
-//! Nothing is encrypted.
+//! Whether it is encrypted, and who the peer is, the association knows.
 
 mod codec;
 mod exclude;

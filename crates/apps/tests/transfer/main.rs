@@ -26,7 +26,7 @@ type Outcome = Result<Report, TransferError>;
 
 fn endpoint(addresses: &[u8], accept: bool) -> Endpoint {
     let addresses = addresses.iter().map(|last| IpAddr::from([127, 0, 0, *last]));
-    let config = Config::server(addresses, PORT).accept(accept);
+    let config = Config::insecure_server(addresses, PORT).accept(accept);
     Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap()
 }
 

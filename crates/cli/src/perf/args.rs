@@ -1,12 +1,13 @@
 //! `polypath perf`: its letters are iperf3's where it has the same thing.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 
+use crate::keys::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
 use crate::quantity::{duration, message_size, rate, some_duration};
+use crate::recording::CaptureArgs;
 use crate::stack::StackArgs;
 
 /// The SCTP port of perf servers: that of iperf3.
@@ -136,10 +137,14 @@ pub(crate) struct PerfArgs {
         conflicts_with = "server"
     )]
     pub(crate) connect_timeout: Duration,
-    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no
-    /// association, at most 1000 per second.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) peer: ClientKeyArgs,
+    #[command(flatten)]
+    pub(crate) clients: ServerKeyArgs,
+    #[command(flatten)]
+    pub(crate) keys: CommonKeyArgs,
     /// Show the paths live instead of lines per interval.
     #[arg(long, conflicts_with_all = ["json", "server"])]
     pub(crate) live: bool,
@@ -147,6 +152,18 @@ pub(crate) struct PerfArgs {
     /// per association.
     #[arg(short = 'J', long)]
     pub(crate) json: bool,
+}
+
+impl PerfArgs {
+    /// What the other end is told, if there is some of it.
+    pub(crate) fn misplaced_key_option(&self) -> Option<&'static str> {
+        let (client, server) = (&self.peer, &self.clients);
+        let options = match self.client {
+            Some(_) => [("--allow", server.allow.is_some()), ("--enroll", server.enroll)],
+            None => [("--peer", client.peer.is_some()), ("--code", client.code.is_some())],
+        };
+        options.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
 }
 
 /// Sizes of request and response.

@@ -3,18 +3,18 @@
 mod args;
 mod live;
 
-use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_apps::admission::Places;
+use polypath_apps::keys::OVERHEAD;
 use polypath_apps::paths;
 use polypath_apps::perf::{
-    ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
-    TestSpec, Way, run_client, stop_switch, text,
+    ClientOptions, ClientReport, Limits, Load, PerfError, Progress, Server, ServerOptions,
+    SessionUpdate, Stop, TestSpec, Way, run_client, stop_switch, text,
 };
 use polypath_apps::place::{self, Ends, PlaceError};
-use polypath_net::{AssocConfig, Capture, Config, Encapsulation, Pairing};
+use polypath_net::{AssocConfig, Pairing};
 use tokio::sync::mpsc;
 
 use self::args::Exchange;
@@ -22,8 +22,11 @@ pub(crate) use self::args::PerfArgs;
 use self::live::Live;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::keys::{
+    ClientKeys, KeyTrouble, Listening, REOPENING, REOPENINGS, Route, ServerKeys, explain_refusal,
+};
 use crate::output;
-use crate::recording::open_live;
+use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
 /// The peer was not reached.
@@ -36,30 +39,26 @@ const PLACES: Places = Places { all: 256, per_source: 128 };
 /// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
 const HEADERS_IPV4: u32 = 20 + 8 + 12 + 16;
 const HEADERS_IPV6: u32 = HEADERS_IPV4 + 20;
+/// What encryption takes of it.
+const PROTECTION: u32 = OVERHEAD as u32;
 
 pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::run_failed)?;
-    let capture = open_capture(args)?;
+    if let Some(option) = args.misplaced_key_option() {
+        let end = if args.client.is_some() { "server" } else { "client" };
+        return Err(Failure::bad_input(format!("{option} is for the {end}")));
+    }
+    let capture = args.capture.open(1)?;
     let done = runtime.block_on(async {
         match &args.client {
-            Some(host) => run_as_client(args, host, capture.clone(), talk).await,
-            None => run_as_server(args, capture.clone(), talk).await,
+            Some(host) => run_as_client(args, host, &capture, talk).await,
+            None => run_as_server(args, &capture, talk).await,
         }
     });
     // Background threads of name look-ups must not hold the process up.
     runtime.shutdown_background();
-    let written = capture.map_or(Ok(()), |capture| capture.finish());
-    done.and(written.map_err(|error| Failure::run_failed(format!("--pcap: {error}"))))
-}
-
-fn open_capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
-    let Some(path) = &args.pcap else { return Ok(None) };
-    let failed = |error: &dyn core::fmt::Display| {
-        Failure::run_failed(format!("{}: cannot be written: {error}", path.display()))
-    };
-    let file = open_live(path).map_err(|error| failed(&error))?;
-    Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
+    done.and(capture.finish())
 }
 
 /// A switch that Ctrl-C throws, and the task that waits for it.
@@ -73,24 +72,24 @@ fn stop_on_interrupt() -> Stop {
     stop
 }
 
-async fn run_as_server(
-    args: &PerfArgs,
-    capture: Option<Capture>,
-    talk: Talk,
-) -> Result<(), Failure> {
+async fn run_as_server(args: &PerfArgs, capture: &LiveCapture, talk: Talk) -> Result<(), Failure> {
     let (addresses, udp) = place::parse_listen(&args.listen).map_err(Failure::bad_input)?;
     let mut assoc = stack_config(args, Limits::default().streams)?;
     // Each association costs memory: strangers get few.
     assoc.inbound_streams = Limits::default().streams + 1;
-    let endpoint = Config::server(addresses, args.port)
-        .encapsulation(Encapsulation::Udp(udp))
-        .assoc(Arc::new(assoc))
-        .capture(capture);
+    let listening = Listening { addresses, udp, port: args.port, assoc: Arc::new(assoc) };
+    let mut keys = ServerKeys::new(&args.keys, &args.clients)?;
+    if args.clients.enroll {
+        keys.enrol(&listening).await?;
+    }
+    let endpoint = keys.config(&listening).capture(capture.handle());
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure_from_error)?;
     let warnings = server.warnings();
     warnings.iter().for_each(|warning| talk.say(format_args!("warning: {warning}")));
+    talk.say(keys.describe());
+    keys.watch_allowed();
     let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
     talk.say(format_args!("listening at {}, SCTP port {}", at.join(", "), server.port()));
     let stop = stop_on_interrupt();
@@ -107,12 +106,16 @@ async fn print_sessions(
 ) -> Result<(), Failure> {
     while let Some(update) = updates.recv().await {
         match update {
+            SessionUpdate::Refused(refusal) => {
+                eprintln!("polypath: {}: {}", refusal.remote, explain_refusal(&refusal.reason));
+            }
             SessionUpdate::Ended(session) if json => output::json_line(&session)?,
             _ if json => {}
-            SessionUpdate::Began { id, remote, .. } => {
+            SessionUpdate::Began { id, remote, peer, .. } => {
                 let remote: Vec<_> = remote.iter().map(ToString::to_string).collect();
+                let peer = peer.map_or(String::new(), |peer| format!("\n[{id:>3}] {peer}"));
                 output::print_text(&format!(
-                    "[{id:>3}] client {}\n{}",
+                    "[{id:>3}] client {}{peer}\n{}",
                     remote.join(", "),
                     text::HEADER
                 ))?;
@@ -129,10 +132,11 @@ async fn print_sessions(
 async fn run_as_client(
     args: &PerfArgs,
     host: &str,
-    capture: Option<Capture>,
+    capture: &LiveCapture,
     talk: Talk,
 ) -> Result<(), Failure> {
-    let options = client_options(args, host, capture)?;
+    let keys = ClientKeys::new(&args.keys, &args.peer, host, talk)?;
+    let options = client_options(args, host, &keys, capture)?;
     let remote: Vec<_> = options.remote.iter().map(ToString::to_string).collect();
     let local: Vec<_> = options.endpoint.local.iter().map(|l| l.address.to_string()).collect();
     talk.say(format_args!(
@@ -142,13 +146,11 @@ async fn run_as_client(
         args.port
     ));
     let named = options.endpoint.local.clone();
-    let stop = stop_on_interrupt();
-    let (observer, updates) = mpsc::unbounded_channel();
-    let warn = |warning: &_| talk.say(format_args!("warning: {warning}"));
-    let test = run_client(options, observer, stop, warn);
-    let (report, shown) = tokio::join!(test, show_intervals(updates, args));
-    shown?;
-    let mut report = report.map_err(failure_from_error)?;
+    if let Some(code) = &args.peer.code {
+        keys.enrol(code, route(&options)).await?;
+    }
+    let test = Test { args, host, keys: &keys, capture, talk };
+    let mut report = test.run_patiently(options).await?;
     let end = report.associations.first().map(|first| &first.client);
     let paths = end.iter().flat_map(|end| &end.paths).map(|p| (p.local.ip(), p.remote.ip()));
     report.notes = paths::left_out(&named, host, &paths.collect::<Vec<_>>());
@@ -161,6 +163,83 @@ async fn run_as_client(
         _ if report.interrupted => Err(Failure::from_status(INTERRUPTED)),
         Some(error) => Err(Failure::run_failed(format!("the test ended early: {error}"))),
         None => Ok(()),
+    }
+}
+
+/// A test to be run.
+struct Test<'a> {
+    args: &'a PerfArgs,
+    host: &'a str,
+    keys: &'a ClientKeys,
+    capture: &'a LiveCapture,
+    talk: Talk,
+}
+
+impl Test<'_> {
+    /// Runs it; again when the user trusts a server that was not known, and some times more when
+    /// that opens its port anew after an enrolment.
+    async fn run_patiently(&self, mut options: ClientOptions) -> Result<ClientReport, Failure> {
+        let mut left = if self.args.peer.code.is_some() { REOPENINGS } else { 0 };
+        let mut asked = false;
+        loop {
+            let error = match self.run_once(options).await? {
+                Ok(report) => return Ok(report),
+                Err(error) => error,
+            };
+            match self.explain(&error) {
+                // The port at which we were enrolled may still be open, with the key of the code.
+                Some(KeyTrouble::Unexpected(_)) if left > 0 => {
+                    left -= 1;
+                    tokio::time::sleep(REOPENING).await;
+                }
+                Some(KeyTrouble::Unexpected(key)) if asked => {
+                    return Err(self.keys.changed_meanwhile(&key));
+                }
+                Some(KeyTrouble::Unexpected(key)) => {
+                    self.keys.decide(&key)?;
+                    asked = true;
+                }
+                Some(KeyTrouble::Failed(failure)) => return Err(failure),
+                None if error.is_unreachable() && left > 0 => {
+                    left -= 1;
+                    tokio::time::sleep(REOPENING).await;
+                }
+                None => return Err(failure_from_error(error)),
+            }
+            options = client_options(self.args, self.host, self.keys, self.capture)?;
+        }
+    }
+
+    fn explain(&self, error: &PerfError) -> Option<KeyTrouble> {
+        match error {
+            PerfError::Connect(error) => self.keys.explain(error),
+            _ => None,
+        }
+    }
+
+    async fn run_once(
+        &self,
+        options: ClientOptions,
+    ) -> Result<Result<ClientReport, PerfError>, Failure> {
+        let stop = stop_on_interrupt();
+        let (observer, updates) = mpsc::unbounded_channel();
+        let warn = |warning: &_| self.talk.say(format_args!("warning: {warning}"));
+        let test = run_client(options, observer, stop, warn);
+        let (report, shown) = tokio::join!(test, show_intervals(updates, self.args));
+        shown?;
+        Ok(report)
+    }
+}
+
+fn route(options: &ClientOptions) -> Route<'_> {
+    Route {
+        local: &options.endpoint.local,
+        remote: &options.remote,
+        port: options.port,
+        pairing: options.pairing,
+        assoc: options.endpoint.assoc.clone(),
+        patience: options.connect_timeout,
+        unreachable: UNREACHABLE,
     }
 }
 
@@ -187,7 +266,8 @@ async fn show_intervals(
 fn client_options(
     args: &PerfArgs,
     host: &str,
-    capture: Option<Capture>,
+    keys: &ClientKeys,
+    capture: &LiveCapture,
 ) -> Result<ClientOptions, Failure> {
     let Ends { local, remote, follow } = place::resolve_ends(&args.local, &args.paths, host)
         .map_err(|error| match error {
@@ -198,8 +278,10 @@ fn client_options(
     let assoc = Arc::new(stack_config(args, args.streams)?);
     // A packet is padded to four bytes.
     let headers = if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
+    let headers = headers + if keys.protects() { PROTECTION } else { 0 };
     let test = test_spec(args, assoc.path_mtu.saturating_sub(headers) & !3);
-    let endpoint = Config::client([]).local(local).assoc(assoc).capture(capture).follow(follow);
+    let endpoint =
+        keys.config()?.local(local).assoc(assoc).follow(follow).capture(capture.handle());
     Ok(ClientOptions {
         endpoint,
         remote,

@@ -9,7 +9,9 @@ use clap::Args;
 use polypath_net::DEFAULT_PORT;
 use polypath_scenario::units::{Delay, Size};
 
+use crate::keys::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
 use crate::quantity;
+use crate::recording::CaptureArgs;
 use crate::stack::StackArgs;
 
 /// The slowest limit, bit/s: the smallest block takes a second.
@@ -62,6 +64,8 @@ pub(crate) struct SendArgs {
     #[arg(long)]
     pub(crate) no_state: bool,
     #[command(flatten)]
+    pub(crate) peer: ClientKeyArgs,
+    #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
 
@@ -96,6 +100,8 @@ pub(crate) struct ReceiveArgs {
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
+    pub(crate) senders: ServerKeyArgs,
+    #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
 
@@ -110,10 +116,10 @@ pub(crate) struct CommonArgs {
     /// default 30s, with profiles paper and ns2 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
-    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no
-    /// association, at most 1000 per second.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
+    #[command(flatten)]
+    pub(crate) keys: CommonKeyArgs,
     /// The one of all commands.
     #[arg(skip)]
     pub(crate) quiet: bool,

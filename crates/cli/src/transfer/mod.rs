@@ -8,11 +8,10 @@ mod receive;
 mod send;
 mod serve;
 
-use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_net::{AssocConfig, Association, BindError, Capture, Endpoint};
+use polypath_net::{AssocConfig, Association, BindError, Endpoint};
 
 use self::args::CommonArgs;
 pub(crate) use self::args::{ReceiveArgs, SendArgs};
@@ -21,34 +20,19 @@ pub(crate) use self::outcome::Json as TransferJson;
 pub(crate) use self::receive::receive;
 pub(crate) use self::send::send;
 use crate::failure::Failure;
-use crate::recording::open_live;
 
 /// No receiver was reached, or it vanished.
 const UNREACHABLE: u8 = 3;
 /// The receiver does not take the file.
 const REFUSED: u8 = 4;
 /// A file, a folder, a port or a right of this host.
-const LOCAL: u8 = 5;
+const LOCAL: u8 = crate::keys::LOCAL;
 
 /// How long an abort may take to get out.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 fn stack_config(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
     args.stack.resolve(0).map(|stack| Arc::new(stack.assoc))
-}
-
-fn open_capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {
-    let Some(path) = &args.pcap else { return Ok(None) };
-    let failed = |error: &dyn core::fmt::Display| {
-        Failure::with_code(LOCAL, format!("--pcap {}: {error}", path.display()))
-    };
-    let file = open_live(path).map_err(|error| failed(&error))?;
-    Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
-}
-
-fn finish_capture(capture: Option<Capture>) -> Result<(), Failure> {
-    let written = capture.map_or(Ok(()), |capture| capture.finish());
-    written.map_err(|error| Failure::with_code(LOCAL, format!("--pcap: {error}")))
 }
 
 fn bind_failure(error: BindError) -> Failure {

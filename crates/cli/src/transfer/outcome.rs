@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use polypath_apps::keys::Fingerprint;
 use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::shown;
@@ -27,6 +28,8 @@ pub(crate) enum Role {
 /// A transfer that is over, one way or another.
 pub(super) struct Outcome {
     pub(super) role: Role,
+    /// Who the other end proved to be.
+    pub(super) peer: Option<Fingerprint>,
     pub(super) result: Result<Report, TransferError>,
     /// Bytes that travelled, whatever the result.
     pub(super) travelled: u64,
@@ -41,6 +44,9 @@ pub(super) struct Outcome {
 pub(crate) struct Json<'a> {
     /// Which end this is.
     role: Role,
+    /// The key that the other end proved to have, as `polypath id` prints it there; `None`: it
+    /// proved nothing.
+    peer: Option<String>,
     /// Whether all went well.
     ok: bool,
     /// Why it ended early, if it did.
@@ -169,6 +175,7 @@ impl Outcome {
         });
         Json {
             role: self.role,
+            peer: self.peer.map(|peer| peer.to_string()),
             ok: self.failure().is_none(),
             error: self.result.as_ref().err().map(ToString::to_string),
             stored: count(|r| r.stored),
@@ -258,7 +265,9 @@ impl Outcome {
             Role::Receive => "what came is kept for the next attempt",
         };
         match error {
-            TransferError::Closed(Closed::Unreachable | Closed::ShutdownTimeout)
+            TransferError::Closed(
+                Closed::Unreachable | Closed::ShutdownTimeout | Closed::PeerGone,
+            )
             | TransferError::Silent(_)
             | TransferError::Mute(_) => {
                 Failure::with_code(UNREACHABLE, format!("{error}; {again}"))

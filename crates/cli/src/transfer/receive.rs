@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use polypath_apps::place::{self, PlaceError};
 use polypath_apps::transfer::{self, Store, StoreOptions};
-use polypath_net::{Capture, Config, Encapsulation, Endpoint};
+use polypath_net::Endpoint;
 use tokio::sync::mpsc;
 
 use super::LOCAL;
@@ -13,16 +13,23 @@ use super::args::ReceiveArgs;
 use super::serve::{SENDERS, Server, WAITING};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::keys::{Listening, ServerKeys};
+use crate::recording::LiveCapture;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
-    let capture = super::open_capture(&args.common)?;
-    let done = super::build_runtime()?.block_on(serve_senders(args, capture.clone()));
-    done.and(super::finish_capture(capture))
+    let capture = args.common.capture.open(LOCAL)?;
+    let done = super::build_runtime()?.block_on(serve_senders(args, &capture));
+    done.and(capture.finish())
 }
 
-async fn serve_senders(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failure> {
+async fn serve_senders(args: &ReceiveArgs, capture: &LiveCapture) -> Result<(), Failure> {
     let descriptors = raise_descriptor_limit();
-    let endpoint = open_endpoint(args, capture)?;
+    let listening = listening(args)?;
+    let mut keys = ServerKeys::new(&args.common.keys, &args.senders)?;
+    if args.senders.enroll {
+        keys.enrol(&listening).await?;
+    }
+    let endpoint = open_endpoint(&keys, &listening, capture)?;
     // A folder that was made is taken back from here on, however soon somebody presses Ctrl-C.
     interrupt::hold_interrupt();
     let folder = choose_folder(args)?;
@@ -34,7 +41,8 @@ async fn serve_senders(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(
         open_files: transfer::open_files(descriptors, SENDERS),
     };
     let store = Store::open(options).map_err(|error| Failure::with_code(LOCAL, error))?;
-    announce_addresses(args, &endpoint, &folder);
+    announce_addresses(args, &endpoint, &folder, &keys);
+    keys.watch_allowed();
     let (news, mut heard) = mpsc::unbounded_channel();
     let mut server = Server::new(args, store, news)?;
     let end = server.serve_until_done(&endpoint, &mut heard).await;
@@ -70,29 +78,32 @@ fn choose_folder(args: &ReceiveArgs) -> Result<PathBuf, Failure> {
     Err(Failure::with_code(LOCAL, "too many folders polypath-received-N here: name one with --dir"))
 }
 
-fn open_endpoint(args: &ReceiveArgs, capture: Option<Capture>) -> Result<Endpoint, Failure> {
+fn listening(args: &ReceiveArgs) -> Result<Listening, Failure> {
     let (addresses, udp) = place::parse_listen(&args.listen).map_err(|error| match error {
         PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
         _ => Failure::bad_input(error),
     })?;
-    let endpoint = Endpoint::bind(
-        Config::server(addresses, args.common.port)
-            .encapsulation(Encapsulation::Udp(udp))
-            // Those that wait are sent away above this; some are on their way out.
-            .max_associations(2 * (SENDERS + WAITING))
-            .assoc(super::stack_config(&args.common)?)
-            .capture(capture),
-    );
-    endpoint.map_err(super::bind_failure)
+    let assoc = super::stack_config(&args.common)?;
+    Ok(Listening { addresses, udp, port: args.common.port, assoc })
 }
 
-fn announce_addresses(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path) {
+fn open_endpoint(
+    keys: &ServerKeys,
+    listening: &Listening,
+    capture: &LiveCapture,
+) -> Result<Endpoint, Failure> {
+    let config = keys
+        .config(listening)
+        // Those that wait are sent away above this; some are on their way out.
+        .max_associations(2 * (SENDERS + WAITING));
+    Endpoint::bind(config.capture(capture.handle())).map_err(super::bind_failure)
+}
+
+fn announce_addresses(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path, keys: &ServerKeys) {
     super::warn_of_kernel_limits(endpoint, args.common.quiet);
     if !args.common.quiet {
         let at: Vec<_> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
+        eprintln!("{}", keys.describe());
         eprintln!("receiving at {} into {}", at.join(" and "), folder.display());
-        eprintln!(
-            "It is not encrypted: whoever sees the packets can read the files, and anybody can send some."
-        );
     }
 }

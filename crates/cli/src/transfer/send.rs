@@ -7,13 +7,12 @@ use std::time::Duration;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
+use polypath_apps::keys::{PublicKey, peer_fingerprint};
 use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_apps::transfer::{self, Exclude, Identity, SendFilesOptions, Sources};
-use polypath_net::{
-    AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LimitStats, Pairing,
-};
+use polypath_net::{AssocConfig, Association, ConnectError, Endpoint, LimitStats, Pairing};
 
 use super::args::{SendArgs, to_duration};
 use super::display::Display;
@@ -22,6 +21,8 @@ use super::outcome::{Outcome, Role};
 use super::{LOCAL, UNREACHABLE};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::keys::{ClientKeys, KeyTrouble, REOPENING, REOPENINGS, Route, UNTRUSTED};
+use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
 /// The longest wait between two attempts.
@@ -36,10 +37,13 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
         let talk = Talk::new(args.common.quiet);
         return listing::list_sources(&sources, args.common.json, talk);
     }
-    let capture = super::open_capture(&args.common)?;
-    let sender = Sender { args, sources: &sources, identity: load_identity(args)?, capture };
-    let done = super::build_runtime()?.block_on(sender.retry_until_sent());
-    done.and(super::finish_capture(sender.capture))
+    let talk = Talk::new(args.common.quiet);
+    let keys = ClientKeys::new(&args.common.keys, &args.peer, receiver(args), talk)?;
+    let capture = args.common.capture.open(LOCAL)?;
+    let identity = load_identity(args)?;
+    let sender = Sender { args, sources: &sources, identity, keys, capture };
+    let done = super::build_runtime()?.block_on(sender.enrol_and_send());
+    done.and(sender.capture.finish())
 }
 
 fn interruption_failure() -> Failure {
@@ -74,10 +78,41 @@ struct Sender<'a> {
     args: &'a SendArgs,
     sources: &'a Sources,
     identity: Identity,
-    capture: Option<Capture>,
+    keys: ClientKeys,
+    capture: LiveCapture,
+}
+
+/// How an attempt to connect may end.
+enum Refused {
+    /// The receiver has a key that was not expected. It was told nothing.
+    Unexpected(PublicKey),
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 impl Sender<'_> {
+    /// Becomes known to the receiver first if there is a code.
+    async fn enrol_and_send(&self) -> Result<(), Failure> {
+        let Some(code) = &self.args.peer.code else { return self.retry_until_sent().await };
+        let Ends { local, remote, .. } = resolve_ends(self.args)?;
+        let route = Route {
+            local: &local,
+            remote: &remote,
+            port: self.args.common.port,
+            pairing: pairing(self.args),
+            assoc: super::stack_config(&self.args.common)?,
+            patience: to_duration(self.args.connect_timeout),
+            unreachable: UNREACHABLE,
+        };
+        self.keys.enrol(code, route).await?;
+        self.retry_until_sent().await
+    }
+
     /// Attempts until one succeeds, or the user's patience is at its end.
     async fn retry_until_sent(&self) -> Result<(), Failure> {
         let mut patience = self.args.retry.map(|limit| Patience::new(limit.map(to_duration)));
@@ -88,7 +123,8 @@ impl Sender<'_> {
                 Ok(outcome) => (outcome.may_go_on(), outcome.describe_end()),
                 // What was right once may be right again: devices come and go.
                 Err(failure) => (
-                    failure.code() == UNREACHABLE || reached && failure.code() != INTERRUPTED,
+                    failure.code() == UNREACHABLE
+                        || reached && ![INTERRUPTED, UNTRUSTED].contains(&failure.code()),
                     failure.message().to_owned(),
                 ),
             };
@@ -114,19 +150,53 @@ impl Sender<'_> {
 
     async fn attempt_transfer(&self) -> Result<Outcome, Failure> {
         let stack = super::stack_config(&self.args.common)?;
+        let (association, _endpoint) = match self.connect_patiently(&stack).await {
+            Err(Refused::Unexpected(key)) => {
+                self.keys.decide(&key)?;
+                self.connect_patiently(&stack).await
+            }
+            other => other,
+        }
+        .map_err(|refused| match refused {
+            // It changed between two attempts.
+            Refused::Unexpected(key) => self.keys.changed_meanwhile(&key),
+            Refused::Failed(failure) => failure,
+        })?;
+        self.transfer_files(association, &stack).await
+    }
+
+    /// Connects; after an enrolment also some times more, for the receiver opens its port anew.
+    async fn connect_patiently(
+        &self,
+        stack: &Arc<AssocConfig>,
+    ) -> Result<(Arc<Association>, Endpoint), Refused> {
+        let mut left = if self.args.peer.code.is_some() { REOPENINGS } else { 0 };
+        loop {
+            match self.connect(stack).await {
+                Err(Refused::Failed(failure)) if failure.code() == UNREACHABLE && left > 0 => {}
+                // The port at which we were enrolled is still open, with the key of the code.
+                Err(Refused::Unexpected(_)) if left > 0 => {}
+                other => return other,
+            }
+            left -= 1;
+            tokio::time::sleep(REOPENING).await;
+        }
+    }
+
+    async fn connect(
+        &self,
+        stack: &Arc<AssocConfig>,
+    ) -> Result<(Arc<Association>, Endpoint), Refused> {
         let Ends { local, remote, follow } = resolve_ends(self.args)?;
-        let capture = self.capture.clone();
-        let config =
-            Config::client([]).local(local).assoc(stack.clone()).capture(capture).follow(follow);
-        let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
+        let config = self.keys.config()?.local(local).assoc(stack.clone()).follow(follow);
+        let endpoint =
+            Endpoint::bind(config.capture(self.capture.handle())).map_err(super::bind_failure)?;
         super::warn_of_kernel_limits(&endpoint, self.args.common.quiet);
         let association = tokio::select! {
-            association = connect_to_receiver(self.args, &endpoint, &remote, &stack) => {
-                association?
-            }
-            () = interrupt::wait_for_interrupt() => return Err(interruption_failure()),
+            association = connect_to_receiver(self, &endpoint, &remote, stack) => association?,
+            () = interrupt::wait_for_interrupt() => return Err(interruption_failure().into()),
         };
-        self.transfer_files(association, &stack).await
+        Ok((association, endpoint))
     }
 
     #[expect(clippy::disallowed_types, reason = "as above")]
@@ -154,7 +224,8 @@ impl Sender<'_> {
         let Some(result) = result else { return Err(interruption_failure()) };
         let (travelled, paths) = (display.bytes_travelled(), association.paths());
         let limits = LimitShare::between(&LimitStats::default(), &association.limits(), &paths);
-        Ok(Outcome { role: Role::Send, result, travelled, time, paths, limits })
+        let peer = peer_fingerprint(&association);
+        Ok(Outcome { role: Role::Send, peer, result, travelled, time, paths, limits })
     }
 }
 
@@ -201,14 +272,18 @@ fn receiver(args: &SendArgs) -> &str {
     args.to.as_deref().unwrap_or_default()
 }
 
+fn pairing(args: &SendArgs) -> Pairing {
+    if args.mesh { Pairing::Mesh } else { Pairing::Auto }
+}
+
 async fn connect_to_receiver(
-    args: &SendArgs,
+    sender: &Sender<'_>,
     endpoint: &Endpoint,
     remote: &[SocketAddr],
     stack: &Arc<AssocConfig>,
-) -> Result<Arc<Association>, Failure> {
-    let pairing = if args.mesh { Pairing::Mesh } else { Pairing::Auto };
-    let connecting = endpoint.connect_with(remote, args.common.port, pairing, stack.clone());
+) -> Result<Arc<Association>, Refused> {
+    let args = sender.args;
+    let connecting = endpoint.connect_with(remote, args.common.port, pairing(args), stack.clone());
     match tokio::time::timeout(to_duration(args.connect_timeout), connecting).await {
         Ok(Ok(association)) => {
             if !args.common.quiet {
@@ -221,16 +296,20 @@ async fn connect_to_receiver(
             Ok(Arc::new(association))
         }
         Ok(Err(error @ (ConnectError::NoPath { .. } | ConnectError::Refused(_)))) => {
-            Err(Failure::bad_input(error))
+            Err(Failure::bad_input(error).into())
         }
-        Ok(Err(error)) => Err(Failure::with_code(UNREACHABLE, error)),
+        Ok(Err(error)) => Err(match sender.keys.explain(&error) {
+            Some(KeyTrouble::Unexpected(key)) => Refused::Unexpected(key),
+            Some(KeyTrouble::Failed(failure)) => failure.into(),
+            None => Failure::with_code(UNREACHABLE, error).into(),
+        }),
         Err(_) => {
             let to = receiver(args);
             let text = format!(
                 "no answer from {to} within {}: is `polypath receive` running there, and do firewalls let UDP through?",
                 args.connect_timeout
             );
-            Err(Failure::with_code(UNREACHABLE, text))
+            Err(Failure::with_code(UNREACHABLE, text).into())
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
+use polypath_apps::keys::peer_fingerprint;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::transfer::places::{Hall, SenderPlaces};
 use polypath_apps::transfer::{self, Greeting, ReceiveOptions, Store, TransferError};
@@ -19,6 +20,7 @@ use super::display::Display;
 use super::outcome::{Outcome, Role};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::keys::explain_refusal;
 
 /// Senders at the same time, at most.
 pub(super) const SENDERS: usize = 16;
@@ -97,6 +99,9 @@ impl<'a> Server<'a> {
                 accepted = endpoint.accept() => {
                     let Some(association) = accepted else { return Ok(()) };
                     self.welcome_sender(Arc::new(association));
+                }
+                Some(refusal) = endpoint.refused() => {
+                    self.tell_of_stranger(refusal.remote.ip(), &explain_refusal(&refusal.reason));
                 }
                 Some(news) = heard.recv() => match news {
                     News::Greeted(number, greeting) => self.handle_greeting(number, greeting),
@@ -220,7 +225,8 @@ impl<'a> Server<'a> {
         let bars = !quiet && !self.args.common.json && self.args.once;
         let display = Display::new(Role::Receive, quiet, bars);
         let from = association.paths().first().map(|path| path.stats.remote.to_string());
-        display.open_with(format!("a sender at {}", from.unwrap_or_default()));
+        let who = peer_fingerprint(&association).map_or(String::new(), |key| format!(", {key}"));
+        display.open_with(format!("a sender at {}{who}", from.unwrap_or_default()));
         let sender = Sender { association: association.clone(), display: display.clone(), address };
         self.senders.insert(number, sender);
         let mut farewell = Farewell { number, news: self.news.clone(), outcome: None };
@@ -298,5 +304,6 @@ async fn receive_transfer(
     display.finish_bars(watcher);
     let (travelled, paths) = (display.bytes_travelled(), association.paths());
     let limits = LimitShare::between(&LimitStats::default(), &association.limits(), &paths);
-    Outcome { role: Role::Receive, result, travelled, time, paths, limits }
+    let peer = peer_fingerprint(&association);
+    Outcome { role: Role::Receive, peer, result, travelled, time, paths, limits }
 }

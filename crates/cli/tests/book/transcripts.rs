@@ -82,8 +82,9 @@ impl Transcript {
         let mut shell = Command::new("bash");
         shell.args(["-e", "-c", &format!("exec 2>&1\n{script}")]).current_dir(folder);
         shell.env("PATH", search_path()).env("COLUMNS", "80").env("POLYPATH_CHECKOUT", root());
-        // `send` remembers who it is.
+        // `send` remembers who it is, and everybody has a key.
         shell.env("XDG_STATE_HOME", self.folder.path().join(".state"));
+        shell.env("POLYPATH_HOME", self.folder.path().join(".polypath"));
         let output = shell.timeout(BOUND).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {

@@ -35,7 +35,7 @@ fn conforms(stage: &Stage, line: &str) {
 #[test]
 fn lists_are_as_their_schemas_say() {
     let stage = Stage::new();
-    for command in ["policies", "metrics", "examples"] {
+    for command in ["policies", "metrics", "examples", "id"] {
         conforms(&stage, &format!("{command} --json"));
     }
 }
@@ -166,6 +166,7 @@ fn measurements_are_as_their_schema_says() {
         let server = "perf -s --listen 127.0.0.41:9941 --one-off --json";
         let server = Waiting::start(&stage, server, "listening at ");
         let client = "perf -c 127.0.0.41:9941 --local 127.0.0.42 -t 0.4 -i 0.2 --json --quiet";
+        let client = format!("{client} --peer {}", stage.done("id").trim());
         check(&validator, &stage.done(&format!("{client} {more}")), more);
         let sessions = server.printed();
         assert!(!sessions.is_empty(), "{more}");
@@ -177,10 +178,11 @@ fn measurements_are_as_their_schema_says() {
 fn transfers_are_as_their_schema_says() {
     let stage = Stage::new();
     let receive = "receive --listen 127.0.0.43:9943 --dir in --once --json";
-    let receiver = Waiting::start(&stage, receive, "It is not encrypted");
+    let receiver = Waiting::start(&stage, receive, "receiving at ");
     conforms(&stage, "send noise.bin papers --to 127.0.0.43 --dry-run --json");
     let send = "send noise.bin --to 127.0.0.43:9943 --json --quiet";
-    check(&validator(&stage, "send"), &stage.done(send), send);
+    let send = format!("{send} --peer {}", stage.done("id").trim());
+    check(&validator(&stage, "send"), &stage.done(&send), &send);
     check(&validator(&stage, "receive"), &receiver.printed(), receive);
 }
 

@@ -118,6 +118,7 @@ impl Stage {
             command.env_remove(name);
         });
         command.env("TERM", "xterm-256color").env("XDG_STATE_HOME", self.path("state"));
+        command.env("POLYPATH_HOME", self.path("keys"));
         command
     }
 

@@ -10,8 +10,8 @@ fn an_interrupted_transfer_is_told_and_goes_on_later() {
         // Small buffers make it slow enough to be hit.
         let slow = ["--once", "--buffer", "32KiB"];
         let receiver = Receiver::start(&["127.0.1.6"], to.path(), &slow);
-        let mut sender = polypath();
-        sender.arg("send").arg(&path).args(["--to", &receiver.at]);
+        let mut sender = sender(&receiver.at);
+        sender.arg(&path);
         let sender = sender.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         wait_for_part(to.path(), 3_000_000);
         let victim = if at_sender { sender.id() } else { receiver.child.id() };
@@ -39,8 +39,8 @@ fn a_sender_that_vanishes_is_noticed() {
     let path = file(from.path(), "f", 60_000_000);
     let slow = ["--once", "--buffer", "32KiB", "--timeout", "2s"];
     let receiver = Receiver::start(&["127.0.1.10"], to.path(), &slow);
-    let mut sender = polypath();
-    sender.arg("send").arg(&path).args(["--to", &receiver.at]);
+    let mut sender = sender(&receiver.at);
+    sender.arg(&path);
     let mut sender = sender.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for_part(to.path(), 3_000_000);
     sender.kill().unwrap();
@@ -49,7 +49,7 @@ fn a_sender_that_vanishes_is_noticed() {
     assert_eq!(status.code(), Some(3), "{talk}");
     // This host says at once that nobody is at the port any more (ICMP); silence would tell after
     // two seconds.
-    let told = talk.contains("cannot be reached any more") || talk.contains("silent for 2 s");
+    let told = talk.contains("the peer is gone") || talk.contains("silent for 2 s");
     assert!(told && talk.contains("kept for the next attempt"), "{talk}");
 }
 
@@ -63,8 +63,8 @@ fn a_killed_sender_sends_again_at_once() {
     let receiver = Receiver::start(&["127.0.1.11"], to.path(), &more);
     let port: u16 = receiver.at.rsplit(':').next().unwrap().parse().unwrap();
     let relay = Relay::start(port, "127.0.1.11");
-    let mut sender = polypath();
-    sender.arg("send").arg(&path).args(["--to", &relay.at]);
+    let mut sender = sender(&relay.at);
+    sender.arg(&path);
     let mut sender = sender.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for_part(to.path(), 3_000_000);
     sender.kill().unwrap();
@@ -112,8 +112,8 @@ fn a_sender_that_was_told_to_goes_on_after_the_receiver_was_away() {
     let path = file(from.path(), "f", 60_000_000);
     let mut receiver = Receiver::start(&["127.0.1.13"], to.path(), &["--buffer", "32KiB"]);
     let at = receiver.at.clone();
-    let mut sender = polypath();
-    sender.arg("send").arg(&path).args(["--to", &at, "--retry=10min"]);
+    let mut sender = sender(&at);
+    sender.arg(&path).arg("--retry=10min");
     let sender = sender.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_part(to.path(), 3_000_000);
     receiver.child.kill().unwrap();

@@ -134,7 +134,7 @@ fn help_and_documentation_name_the_exit_codes() {
         for code in ["0 all files", "1 the transfer failed", "2 wrong arg", "130 interrupted"] {
             assert!(codes.contains(code), "{command}: {code}: {codes}");
         }
-        for code in [0, 1, 2, 3, 4, 5, 130] {
+        for code in [0, 1, 2, 3, 4, 5, 6, 130] {
             assert!(codes.contains(&format!(" {code} ")), "{command}: {code}: {codes}");
             assert!(page.contains(&format!("\n| {code} | ")), "{code}");
         }

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,6 +19,22 @@ fn polypath() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("polypath"));
     // Not the identity of whoever runs this.
     command.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
+    command.env("POLYPATH_HOME", KEYS);
+    command
+}
+
+/// Where the key is that both ends have here.
+const KEYS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/keys");
+
+fn key() -> &'static str {
+    static KEY: OnceLock<String> = OnceLock::new();
+    KEY.get_or_init(|| text(&polypath().arg("id").output().unwrap().stdout).trim().to_owned())
+}
+
+/// A sender that knows whom it sends to.
+fn sender(to: &str) -> Command {
+    let mut command = polypath();
+    command.args(["send", "--to", to, "--peer", key()]);
     command
 }
 
@@ -65,7 +82,7 @@ impl Receiver {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut talk = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        while !line.starts_with("It is not encrypted") {
+        while !line.starts_with("receiving at ") {
             line.clear();
             assert!(talk.read_line(&mut line).unwrap() > 0, "the receiver ended");
         }
@@ -82,7 +99,7 @@ impl Receiver {
 }
 
 fn send(files: &[&Path], to: &str, more: &[&str]) -> Output {
-    polypath().arg("send").args(files).args(["--to", to]).args(more).output().unwrap()
+    sender(to).args(files).args(more).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -2,14 +2,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use polypath_net::{Association, Config, DEFAULT_PORT, Endpoint};
+use polypath_net::{Association, Config, DEFAULT_PORT, Endpoint, Identity, Tls, Trust};
 
 use super::*;
 
 const HELLO: &[u8] = b"\x01PPFT\x03\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x10";
 
 fn stranger(last: u8) -> Endpoint {
-    Endpoint::bind(Config::client([IpAddr::from([127, 0, 3, last])])).unwrap()
+    let keys = Tls::new(&Identity::generate().unwrap(), Trust::anyone());
+    Endpoint::bind(Config::client([IpAddr::from([127, 0, 3, last])], keys)).unwrap()
 }
 
 async fn connect(stranger: &Endpoint, receiver: &Receiver) -> Association {
@@ -103,7 +104,7 @@ async fn few_descriptors_are_enough_for_all() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = file(from.path(), "f", 3_000_000);
     let mut command = Command::new("sh");
-    command.env("XDG_STATE_HOME", to.path());
+    command.env("XDG_STATE_HOME", to.path()).env("POLYPATH_HOME", KEYS);
     command.args(["-c", "ulimit -n 256; exec \"$0\" \"$@\""]);
     command.arg(assert_cmd::cargo::cargo_bin("polypath"));
     let into = to.path().join("in");

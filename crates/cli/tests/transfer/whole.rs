@@ -137,7 +137,7 @@ fn the_umask_holds() {
     let path = file(from.path(), "f", 10);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new("sh");
-    command.args(["-c", "umask 077; exec \"$0\" \"$@\""]);
+    command.env("POLYPATH_HOME", KEYS).args(["-c", "umask 077; exec \"$0\" \"$@\""]);
     command.arg(assert_cmd::cargo::cargo_bin("polypath"));
     let receiver = Receiver::start_by(command, &["127.0.1.19"], to.path(), &["--once"]);
     assert!(send(&[&path], &receiver.at, &[]).status.success());
