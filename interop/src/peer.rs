@@ -75,8 +75,8 @@ async fn hold_conversation(options: Options) -> ExitCode {
 fn open_endpoint(options: &Options) -> anyhow::Result<Endpoint> {
     let local = options.local.iter().copied();
     let config = match options.role {
-        Role::Client => Config::client(local).port(options.port),
-        Role::Server => Config::server(local, options.port),
+        Role::Client => Config::insecure_client(local).port(options.port),
+        Role::Server => Config::insecure_server(local, options.port),
     };
     let local = config
         .local

@@ -4,7 +4,8 @@
 //! A [`Field`] is three network namespaces: a victim, an honest client, and an attacker whose
 //! packets have any source he likes. The [`Victim`] is a process of its own, so that what an attack
 //! costs it can be read: descriptors, threads, memory, processor time ([`Usage`]). What strangers
-//! send is in [`packets`]; [`Source`] sends it, once or as a flood. An attack is a few lines:
+//! send is in [`packets`]; [`Source`] sends it, once or as a flood. An [`Observer`] sees packets of
+//! others, and what he makes of them is an [`Insight`]. An attack is a few lines:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -31,8 +32,11 @@
 
 mod field;
 mod honest;
+mod insider;
+mod kind;
 mod meter;
 mod nat;
+mod observer;
 pub mod packets;
 mod peer;
 mod runtime;
@@ -41,11 +45,14 @@ mod source;
 mod victim;
 mod wires;
 
-pub use field::{Field, Kind};
+pub use field::Field;
 pub use honest::{Pace, exchange_messages, receive_all, transfer_for};
+pub use insider::{INJECTIONS, Injection, Insight, replay};
+pub use kind::Kind;
 pub use meter::Usage;
 pub use nat::{Nat, NatKind, run_nft};
-pub use peer::Peers;
-pub use serve::{PORT, answer_to, serve};
+pub use observer::{Observer, Seen};
+pub use peer::{Copies, Peers};
+pub use serve::{CLOSED, PORT, PROTECTED, answer_to, serve};
 pub use source::{Flood, Source};
 pub use victim::Victim;

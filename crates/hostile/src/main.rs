@@ -2,19 +2,15 @@
 //! takes root and less than three minutes. `polypath-hostile victim ...` is the server that it and
 //! the tests attack.
 
+mod protected;
+mod table;
+
 use std::time::Duration;
 
 use polypath_hostile::{Field, Kind, Pace, Peers, Victim, packets, serve, transfer_for};
 use polypath_net::{Config, Endpoint};
 
-/// Packets per second of strangers.
-const FLOOD: u32 = 50_000;
-
-/// Packets per second whose cost is measured: few enough that none is lost.
-const GENTLE: u32 = 10_000;
-
-/// Bits per second of the honest transfer.
-const GOODPUT: u32 = 50_000_000;
+use table::{FLOOD, GENTLE, GOODPUT, print_row, to_micros};
 
 /// Set-ups of the honest client, one every 50 ms.
 const HONEST: usize = 40;
@@ -37,6 +33,7 @@ fn print_table() {
     let Some(field) = Field::build() else { return };
     println!("| what | of | figure |\n|---|---|---|");
     measure_memory(&field);
+    protected::measure(&field);
     for kind in Kind::ALL {
         for (what, packet) in packets::FLOODS {
             per_packet(&field, kind, what, packet);
@@ -46,10 +43,6 @@ fn print_table() {
             measure_goodput(&field, kind, what, packet);
         }
     }
-}
-
-fn print_row(what: &str, of: &str, figure: &str) {
-    println!("| {what} | {of} | {figure} |");
 }
 
 fn measure_memory(field: &Field) {
@@ -93,10 +86,6 @@ fn per_packet(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     print_row("bytes in reply per byte", &format!("{what}, {kind}"), &format!("{times:.2}"));
 }
 
-fn to_micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
 #[expect(clippy::disallowed_methods, reason = "it measures in real time")]
 fn set_ups(field: &Field, kind: Kind) {
     let victim = Victim::start(field, kind);
@@ -116,7 +105,7 @@ fn set_ups(field: &Field, kind: Kind) {
 
 fn measure_goodput(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let _victim = Victim::start(field, kind);
-    let config = kind.configure_endpoint(Config::client([kind.client().ip()]));
+    let config = kind.configure_endpoint(Config::insecure_client([kind.client().ip()]));
     let client = field.client.run(|| Endpoint::bind(config)).expect("the namespace");
     let client = client.expect("the client binds");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

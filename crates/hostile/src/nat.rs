@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use polypath_emu::for_tests::or_skip;
 use polypath_emu::{Error, Namespace};
 
-use crate::field::Kind;
+use crate::kind::Kind;
 use crate::wires::{self, End};
 
 /// How the translator chooses ports, as nft says it.

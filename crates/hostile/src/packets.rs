@@ -8,7 +8,7 @@ use polypath_testkit::packet::PacketBuilder;
 use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
 
-use crate::field::Kind;
+use crate::kind::Kind;
 use crate::serve::PORT;
 
 const PROTOCOL_SCTP: IpNumber = IpNumber(132);

@@ -4,12 +4,14 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use polypath_testkit::packet::PacketBuilder;
+use polypath_testkit::packet::{PacketBuilder, reseal_checksum};
 use polypath_testkit::scripted_peer::read_init_ack;
 use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
 
-use crate::field::{Field, Kind};
+use crate::field::Field;
+use crate::kind::Kind;
+use crate::observer::Seen;
 use crate::serve::PORT;
 
 /// How long an answer may take.
@@ -92,4 +94,85 @@ impl Peers {
             }
         }
     }
+}
+
+/// Set-ups of protected associations that stop in the middle: somebody repeats, from one SCTP port
+/// after the other, the INIT and the first message of key exchange that he has seen of an honest
+/// client, and can say nothing to the answer.
+#[derive(Debug)]
+pub struct Copies {
+    socket: UdpSocket,
+    /// The INIT.
+    init: Vec<u8>,
+    /// The DATA chunk behind the honest client's cookie, with its header.
+    first: Vec<u8>,
+}
+
+impl Copies {
+    /// Of this INIT and this COOKIE ECHO, from the honest client's address.
+    ///
+    /// # Panics
+    /// When there is nothing behind the cookie, or the system has no sockets.
+    pub fn of(field: &Field, init: &Seen, echo: &Seen) -> Self {
+        let cookie = echo.packet.get(14..16).and_then(|len| len.try_into().ok());
+        let cookie = usize::from(u16::from_be_bytes(cookie.expect("a chunk")));
+        let first = echo.packet.get(12 + cookie.next_multiple_of(4)..).unwrap_or_default();
+        assert!(!first.is_empty(), "the first message goes with the cookie");
+        let at = (Kind::COMMON.client().ip(), 0);
+        let socket = field.client.run(|| UdpSocket::bind(at)).expect("the namespace");
+        let socket = socket.expect("a socket");
+        socket.connect(Kind::COMMON.victim()).expect("a route");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        Self { socket, init: init.packet.clone(), first: first.to_vec() }
+    }
+
+    /// `count` of them. Gives how many were answered with a message of key exchange: the victim has
+    /// worked for these.
+    pub fn begin(&self, count: u16) -> u32 {
+        (FIRST_PORT..FIRST_PORT + count).filter(|port| self.begin_one(*port)).count() as u32
+    }
+
+    fn begin_one(&self, port: u16) -> bool {
+        let _ = self.socket.send(&copy_from_port(&self.init, port));
+        let Some(ack) = self.await_answer(|packet| {
+            let is_ours = packet.get(2..4) == Some(&port.to_be_bytes());
+            read_init_ack(packet).filter(|_| is_ours)
+        }) else {
+            return false;
+        };
+        let (kind, flags) = match self.first.get(..2) {
+            Some([kind, flags]) => (*kind, *flags),
+            _ => return false,
+        };
+        let echo = CookieEchoChunk { cookie: &ack.cookie };
+        let packet = PacketBuilder::new(port, PORT, ack.tag).push_chunk(&echo);
+        let length = self.first.get(2..4).and_then(|len| len.try_into().ok()).unwrap_or([0, 4]);
+        let value = self.first.get(4..usize::from(u16::from_be_bytes(length))).unwrap_or_default();
+        let _ = self.socket.send(&packet.push_raw(kind, flags, value).build());
+        let is_data = |packet: &[u8]| {
+            matches!(packet.get(12), Some(&(chunk_kind::DATA | chunk_kind::I_DATA)))
+                && packet.get(2..4) == Some(&port.to_be_bytes())
+        };
+        self.await_answer(|packet| is_data(packet).then_some(())).is_some()
+    }
+
+    fn await_answer<T>(&self, wanted: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        let mut buffer = [0; 2000];
+        loop {
+            let length = self.socket.recv(&mut buffer).ok()?;
+            if let Some(found) = wanted(&buffer[..length]) {
+                return Some(found);
+            }
+        }
+    }
+}
+
+/// The same packet from another SCTP port.
+fn copy_from_port(packet: &[u8], port: u16) -> Vec<u8> {
+    let mut copy = packet.to_vec();
+    if let Some(field) = copy.get_mut(..2) {
+        field.copy_from_slice(&port.to_be_bytes());
+    }
+    reseal_checksum(&mut copy);
+    copy
 }

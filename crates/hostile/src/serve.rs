@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{Read as _, Write as _};
 use std::net::IpAddr;
 
-use polypath_net::{Association, Config, DEFAULT_PORT, Encapsulation, Endpoint};
+use polypath_net::{
+    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, Identity, Tls, Trust,
+};
 
 use crate::runtime::block_on;
 
@@ -21,28 +23,44 @@ pub fn answer_to(message: &[u8]) -> [u8; 8] {
     hasher.finish().to_be_bytes()
 }
 
-/// Listens as the arguments `udp|raw ADDRESS[,ADDRESS] [BUFFER]` have it, says "ready", and ends
-/// the process when its input ends. BUFFER: what to ask the kernel for per socket and direction,
-/// bytes.
+/// The argument of a victim that protects its associations and lets everybody in.
+pub const PROTECTED: &str = "protected";
+
+/// The argument of a victim that protects its associations and lets nobody in.
+pub const CLOSED: &str = "closed";
+
+/// Listens as the arguments `udp|raw ADDRESS[,ADDRESS] [BUFFER|protected|closed]` have it, says
+/// "ready", and ends the process when its input ends. BUFFER: what to ask the kernel for per socket
+/// and direction, bytes.
 ///
 /// # Panics
 /// When they make no sense, or the addresses are not this host's.
 pub fn serve(arguments: &[String]) {
     let [how, addresses, rest @ ..] = arguments else {
-        panic!("udp|raw ADDRESS[,ADDRESS] [BUFFER]")
+        panic!("udp|raw ADDRESS[,ADDRESS] [BUFFER|protected|closed]")
     };
     let addresses: Vec<IpAddr> =
         addresses.split(',').map(|a| a.parse().expect("ADDRESS is one")).collect();
-    let mut config = Config::server(addresses, PORT);
+    let option = rest.first().map(String::as_str);
+    let mut config = match option {
+        Some(PROTECTED) => Config::server(addresses, PORT, keys(Trust::anyone())),
+        Some(CLOSED) => Config::server(addresses, PORT, keys(Trust::pinned([]))),
+        _ => Config::insecure_server(addresses, PORT),
+    };
     config.encapsulation = match how.as_str() {
         "raw" => Encapsulation::Raw,
         _ => Encapsulation::Udp(DEFAULT_PORT),
     };
-    if let Some(buffer) = rest.first() {
+    if let Some(buffer) = option.filter(|option| ![PROTECTED, CLOSED].contains(option)) {
         config.socket_buffer = buffer.parse().expect("BUFFER is a number");
     }
     (config.max_associations, config.max_associations_per_address) = (ASSOCIATIONS, ASSOCIATIONS);
     block_on(listen_forever(config));
+}
+
+/// A new identity, and whom it lets in.
+pub(crate) fn keys(trust: Trust) -> Tls {
+    Tls::new(&Identity::generate().expect("random numbers"), trust)
 }
 
 async fn listen_forever(config: Config) {

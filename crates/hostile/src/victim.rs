@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use polypath_emu::Namespace;
 
-use crate::field::{Field, Kind};
+use crate::field::Field;
 use crate::honest;
+use crate::kind::Kind;
 use crate::meter::Usage;
 
 /// A running victim; it ends with this.
@@ -24,6 +25,16 @@ impl Victim {
     /// When it does not start.
     pub fn start(field: &Field, kind: Kind) -> Self {
         Self::start_with(&field.victim, kind, &[])
+    }
+
+    /// A server of protected associations, SCTP in UDP over IPv4, on both wires: `how` says whom it
+    /// lets in.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start_protected(field: &Field, how: &str) -> Self {
+        let [first, second] = Field::two_paths().0;
+        Self::start_at(&field.victim, Kind::COMMON, &format!("{first},{second}"), &[how])
     }
 
     /// The same with further arguments, in any namespace.

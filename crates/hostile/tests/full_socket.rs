@@ -34,7 +34,7 @@ async fn a_full_socket_holds_up_no_other() {
     let (there, here) = Field::two_paths();
     let _servers =
         there.map(|at| Victim::start_at(&field.victim, Kind::COMMON, &at.to_string(), &[]));
-    let config = Config::client(here).socket_buffer(SMALL_BUFFER);
+    let config = Config::insecure_client(here).socket_buffer(SMALL_BUFFER);
     let client = field.client.run(|| Endpoint::bind(config)).unwrap().unwrap();
     let (slow, fast) = (over(&client, 0).await, over(&client, 1).await);
     slow_down(&field, Field::DEVICES[0]);

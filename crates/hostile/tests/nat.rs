@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 fn client(nat: &Nat, n: u8) -> Endpoint {
     let local = [Nat::client(n)];
-    let config = Config::client(local).port(SAME).encapsulation(Encapsulation::Udp(SAME));
+    let config = Config::insecure_client(local).port(SAME).encapsulation(Encapsulation::Udp(SAME));
     let bind = || Endpoint::bind(config);
     nat.clients[usize::from(n)].run(bind).expect("the namespace").expect("the client binds")
 }

@@ -16,7 +16,7 @@ const FIREWALL: &str =
 /// A client that knows wire `n` alone, and its association with the victim there.
 async fn over(field: &Field, n: usize) -> (Endpoint, Association) {
     let (there, here) = Field::two_paths();
-    let config = Config::client([here[n]]);
+    let config = Config::insecure_client([here[n]]);
     let client = field.client.run(|| Endpoint::bind(config)).expect("the namespace");
     let client = client.expect("the client binds");
     let to = [(there[n], Kind::COMMON.port()).into()];

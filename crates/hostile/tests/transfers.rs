@@ -24,7 +24,7 @@ const FORGERIES: [(&str, Forgery); 4] = [
 
 async fn goes_on(field: &Field, kind: Kind, what: &str, forgery: Forgery) {
     let victim = Victim::start(field, kind);
-    let config = kind.configure_endpoint(Config::client([kind.client().ip()]));
+    let config = kind.configure_endpoint(Config::insecure_client([kind.client().ip()]));
     let client = field.client.run(|| Endpoint::bind(config)).unwrap().unwrap();
     let association = client.connect(&[kind.victim()], PORT).await.expect("the victim answers");
     let (address, port) = (client.local_addresses()[0], client.port());

@@ -4,6 +4,10 @@ use polypath_proto::config::AssocConfig;
 use polypath_proto::time::Time;
 use polypath_proto::{Association, State};
 
+/// Bytes of key management's messages in the send buffer, at most: four that wait, and as many in
+/// flight.
+const KEY_MESSAGES: u64 = 8 << 10;
+
 /// Checks the books of an association; those of one that is over are closed.
 ///
 /// # Errors
@@ -19,6 +23,9 @@ pub fn check_books(assoc: &Association, config: &AssocConfig, now: Time) -> Resu
     let buffer = view.send_buffer;
     // A message in parts that all others wait for may have as much again.
     let most = buffer.limit.saturating_mul(2);
+    // And a few messages of key management are held whatever else is.
+    let keys = if config.protection.is_some() { KEY_MESSAGES } else { 0 };
+    let most = most.saturating_add(keys);
     ensure(buffer.used <= most, "the send buffer holds more than twice its limit")?;
     ensure(buffer.unsent <= buffer.used, "more bytes are unsent than held")?;
     let queued: u64 = view.paths.iter().map(|p| p.queued).sum();

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// Those of crates.io's categories that packages here are in.
-const CATEGORIES: [&str; 12] = [
+const CATEGORIES: [&str; 13] = [
     "algorithms",
     "asynchronous",
     "command-line-utilities",
     "config",
+    "cryptography",
     "development-tools::testing",
     "encoding",
     "network-programming",

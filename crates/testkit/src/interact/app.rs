@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Time;
 use polypath_proto::{
-    AssocHandle, CloseReason, Event, Message, MessageId, RecvFrom, Reliability, SendError,
-    SendOptions, State,
+    AssocHandle, Association, CloseReason, Event, Message, MessageId, RecvFrom, Reliability,
+    SendError, SendOptions, State,
 };
 
 use super::parts::{Assembly, Unfinished};
+use super::script::Script;
+use super::setup::LONGEST_IN_PARTS;
 use super::trouble::Trouble;
 use crate::model::{Breach, Ledger, Side};
 use crate::world::{HostId, World};
@@ -44,6 +46,8 @@ pub(super) struct App {
     pub(super) endings: Vec<CloseReason>,
     /// What it was told, by kind, and how often.
     pub(super) heard: BTreeMap<&'static str, u64>,
+    /// How often its ends of associations that are over had replaced their keys.
+    pub(super) rekeys: u64,
     /// When a message was last read.
     read_at: Time,
     /// T5-shutdown-guard ended an association whose peer was still sending: its right (RFC 9260
@@ -64,6 +68,8 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets.
     promised: bool,
+    /// Nobody forges packets that would be believed: no message is lost, doubled or changed.
+    keeps_messages: bool,
     /// A NAT gives the client other addresses: its restart comes from one that it never named, and
     /// must be refused (RFC 9260 section 5.2.2).
     renumbered: bool,
@@ -75,13 +81,27 @@ pub(super) struct Books {
 }
 
 impl Books {
-    pub(super) fn new(longest: usize, promised: bool, renumbered: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, renumbered, filled: false, sides: 0 }
+    pub(super) fn new(script: &Script) -> Self {
+        let promised = !script.is_forged();
+        Self {
+            ledger: Ledger::new(LONGEST_IN_PARTS),
+            promised,
+            keeps_messages: promised || script.setup.is_protected(),
+            renumbered: script.is_renumbered(),
+            filled: false,
+            sides: 0,
+        }
     }
 
-    /// Whether applications are promised anything.
+    /// Whether applications are promised that nothing ends or hinders an association that has no
+    /// reason to.
     pub(super) const fn promised(&self) -> bool {
         self.promised
+    }
+
+    /// Whether applications are promised messages as they were sent.
+    pub(super) const fn keeps_messages(&self) -> bool {
+        self.keeps_messages
     }
 
     fn next_side(&mut self) -> Side {
@@ -91,7 +111,7 @@ impl Books {
 
     fn judge_breach(&self, result: Result<(), Breach>) -> Result<(), Trouble> {
         match result {
-            Err(breach) if self.promised() => Err(Trouble::Breach(breach)),
+            Err(breach) if self.keeps_messages() => Err(Trouble::Breach(breach)),
             _ => Ok(()),
         }
     }
@@ -113,6 +133,7 @@ impl App {
             peer_takes_parts,
             over: Vec::new(),
             read_at: Time::ZERO,
+            rekeys: 0,
             guarded: false,
             reading: true,
             jobs: VecDeque::new(),
@@ -243,10 +264,12 @@ impl App {
         handle: AssocHandle,
         reason: CloseReason,
     ) -> Result<Aftermath, Trouble> {
-        let state = world.assoc(self.host, handle).map(polypath_proto::Association::state);
-        if state != Some(State::Closed) {
+        let assoc = world.assoc(self.host, handle);
+        if assoc.map(Association::state) != Some(State::Closed) {
             return Err(Trouble::ClosedTwice(self.host.0));
         }
+        let keys = assoc.and_then(Association::protection_stats);
+        self.rekeys += keys.map_or(0, |(keys, _)| keys.rekeys);
         self.lives.remove(&handle);
         if self.hasty {
             world.host(self.host).endpoint.remove(handle);
@@ -289,7 +312,9 @@ impl App {
             }
             let whole = match self.assembly.take_part(handle, message) {
                 Ok(whole) => whole,
-                Err(what) if books.promised() => return Err(Trouble::Parts(self.host.0, what)),
+                Err(what) if books.keeps_messages() => {
+                    return Err(Trouble::Parts(self.host.0, what));
+                }
                 Err(_) => None,
             };
             if let Some(message) = whole {
@@ -304,7 +329,7 @@ impl App {
     fn end_parts(&mut self, books: &Books, handle: AssocHandle) -> Result<(), Trouble> {
         self.unfinished.retain(|message| message.handle != handle);
         match self.assembly.end_association(handle) {
-            Err(what) if books.promised() => Err(Trouble::Parts(self.host.0, what)),
+            Err(what) if books.keeps_messages() => Err(Trouble::Parts(self.host.0, what)),
             _ => Ok(()),
         }
     }

@@ -30,6 +30,8 @@ pub struct Summary {
     pub sent: u64,
     /// Messages delivered.
     pub delivered: u64,
+    /// How often ends replaced the keys of protected associations.
+    pub rekeys: u64,
     /// Virtual hours.
     pub hours: f64,
 }
@@ -50,6 +52,7 @@ impl Summary {
         self.packets += report.packets;
         self.sent += report.sent;
         self.delivered += report.delivered;
+        self.rekeys += report.rekeys;
         self.hours += report.time.as_secs_f64() / 3600.0;
     }
 
@@ -59,6 +62,7 @@ impl Summary {
         self.packets += other.packets;
         self.sent += other.sent;
         self.delivered += other.delivered;
+        self.rekeys += other.rekeys;
         self.hours += other.hours;
         for (name, count) in other.ops {
             *self.ops.entry(name).or_default() += count;
@@ -77,9 +81,9 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cases, packets, sent, delivered, hours, .. } = self;
+        let Self { cases, packets, sent, delivered, rekeys, hours, .. } = self;
         writeln!(f, "{cases} cases, {packets} packets, {hours:.0} virtual hours")?;
-        writeln!(f, "messages: {sent} accepted, {delivered} delivered")?;
+        writeln!(f, "messages: {sent} accepted, {delivered} delivered; keys replaced: {rekeys}")?;
         writeln!(f, "endings: {:?}", self.endings)?;
         writeln!(f, "reasons: {:?}", self.reasons)?;
         writeln!(f, "events: {:?}", self.heard)?;
@@ -104,9 +108,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, trouble, script, log } = self;
         writeln!(f, "seed {seed}: {trouble}")?;
+        let test =
+            if script.setup.is_protected() { "protected_worlds" } else { "random_interaction" };
         writeln!(
             f,
-            "replay: POLYPATH_SEED={seed} POLYPATH_CASES=1 cargo test --release -p polypath-testkit --test random_interaction"
+            "replay: POLYPATH_SEED={seed} POLYPATH_CASES=1 cargo test --release -p polypath-testkit --test {test}"
         )?;
         writeln!(f, "world: {:?}", script.setup)?;
         for op in &script.ops {
@@ -126,14 +132,24 @@ pub fn explore_seeds(
     choose: &PolicyChoice<'_>,
     mut done: impl FnMut(u64),
 ) -> Result<Summary, Box<Failure>> {
+    explore_scripts(seeds.map(|seed| Script::random(seed, choose)), |script| done(script.seed))
+}
+
+/// The same with scripts that are there.
+///
+/// # Errors
+/// The failure.
+pub fn explore_scripts(
+    scripts: impl Iterator<Item = Script>,
+    mut done: impl FnMut(&Script),
+) -> Result<Summary, Box<Failure>> {
     let mut summary = Summary::default();
-    for seed in seeds {
-        let script = Script::random(seed, choose);
+    for script in scripts {
         match run_caught(&script) {
             Ok(report) => summary.count_run(&script, &report),
             Err((trouble, _)) => return Err(shrink_failure(script, &trouble)),
         }
-        done(seed);
+        done(&script);
     }
     Ok(summary)
 }
@@ -144,14 +160,23 @@ pub fn triage_failures(
     choose: &PolicyChoice<'_>,
     mut done: impl FnMut(u64),
 ) -> (Summary, BTreeMap<String, Vec<u64>>) {
+    triage_scripts(seeds.map(|seed| Script::random(seed, choose)), |script| done(script.seed))
+}
+
+/// The same with scripts that are there.
+pub fn triage_scripts(
+    scripts: impl Iterator<Item = Script>,
+    mut done: impl FnMut(&Script),
+) -> (Summary, BTreeMap<String, Vec<u64>>) {
     let (mut summary, mut kinds) = (Summary::default(), BTreeMap::<String, Vec<u64>>::new());
-    for seed in seeds {
-        let script = Script::random(seed, choose);
+    for script in scripts {
         match run_caught(&script) {
             Ok(report) => summary.count_run(&script, &report),
-            Err((trouble, _)) => kinds.entry(kind_of_trouble(&trouble)).or_default().push(seed),
+            Err((trouble, _)) => {
+                kinds.entry(kind_of_trouble(&trouble)).or_default().push(script.seed);
+            }
         }
-        done(seed);
+        done(&script);
     }
     (summary, kinds)
 }
@@ -165,7 +190,11 @@ fn kind_of_trouble(trouble: &Trouble) -> String {
 
 /// The failure of one seed, made short.
 pub fn examine_seed(seed: u64, choose: &PolicyChoice<'_>) -> Option<Box<Failure>> {
-    let script = Script::random(seed, choose);
+    examine_script(Script::random(seed, choose))
+}
+
+/// The same of a script that is there.
+pub fn examine_script(script: Script) -> Option<Box<Failure>> {
     run_caught(&script).err().map(|(trouble, _)| shrink_failure(script, &trouble))
 }
 

@@ -16,7 +16,10 @@ mod setup;
 mod shrink;
 mod trouble;
 
-pub use explore::{Failure, Summary, examine_seed, explore_seeds, run_caught, triage_failures};
+pub use explore::{
+    Failure, Summary, examine_script, examine_seed, explore_scripts, explore_seeds, run_caught,
+    triage_failures, triage_scripts,
+};
 pub use flood::Flood;
 pub use run::{Ending, Report, packet_hash, run_script};
 pub use script::{Op, Reconfigure, Script};

@@ -16,7 +16,7 @@ use polypath_proto::{CloseReason, PathId, State};
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Reconfigure, Script};
-use super::setup::{LONGEST_IN_PARTS, Setup};
+use super::setup::Setup;
 use super::trouble::Trouble;
 use crate::fingerprint::Digest;
 use crate::invariants;
@@ -50,6 +50,8 @@ pub struct Report {
     pub sent: u64,
     /// Messages delivered.
     pub delivered: u64,
+    /// How often ends replaced the keys of protected associations.
+    pub rekeys: u64,
     /// Virtual time that passed.
     pub time: Time,
     /// The last packets, where it did not end gracefully.
@@ -127,6 +129,9 @@ impl Run {
         let hosts = if setup.guest { 3 } else { 2 };
         let configs = (0..hosts).map(|host| setup.endpoint(host));
         let mut world = World::new(configs, &delays, setup.seed);
+        if setup.is_protected() {
+            world.demand_protection();
+        }
         for (i, link) in setup.links.iter().enumerate() {
             for host in [HostId::CLIENT, HostId::SERVER] {
                 *world.link_mut(i, host) = link.link();
@@ -135,7 +140,7 @@ impl Run {
         Self {
             world,
             apps: (0..hosts).map(|host| make_app(setup, HostId(host))).collect(),
-            books: Books::new(LONGEST_IN_PARTS, !script.is_forged(), script.is_renumbered()),
+            books: Books::new(script),
             configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),
@@ -394,7 +399,7 @@ impl Run {
 
     fn check_end(&mut self, script: &Script) -> Result<Report, Trouble> {
         let sides = self.apps.iter().flat_map(|app| app.sides.iter());
-        for side in sides.filter(|_| self.books.promised()) {
+        for side in sides.filter(|_| self.books.keeps_messages()) {
             self.books.ledger.check_closed(*side)?;
         }
         if self.books.promised() && self.world.strays() > 0 {
@@ -435,6 +440,7 @@ impl Run {
             cut: self.world.cut(),
             sent,
             delivered,
+            rekeys: self.apps.iter().map(|app| app.rekeys).sum(),
             time: self.world.now(),
         })
     }

@@ -1,7 +1,10 @@
 //! What happens in a run, in order.
 
+use std::sync::Arc;
+
 use polypath_proto::config::PathPairing;
 use polypath_proto::endpoint::IcmpReport;
+use polypath_proto::protection::KeyManagement;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
@@ -397,6 +400,15 @@ impl Script {
             ops.retain(|op| !op.is_violent());
         }
         Self { seed, setup, ops }
+    }
+
+    /// The same where both ends protect their packets.
+    #[must_use]
+    pub fn protected_by(mut self, keys: &Arc<dyn KeyManagement>) -> Self {
+        for end in &mut self.setup.ends {
+            end.assoc.protection = Some(keys.clone());
+        }
+        self
     }
 
     /// Whether somebody on the path forges packets: then applications are promised nothing but an

@@ -145,6 +145,11 @@ impl Setup {
         !discovers && self.links.iter().any(|link| link.mtu < u32::MAX)
     }
 
+    /// Whether both ends protect their packets.
+    pub(super) fn is_protected(&self) -> bool {
+        self.ends.iter().all(|end| end.assoc.protection.is_some())
+    }
+
     /// The settings of a host.
     pub(super) const fn end(&self, host: usize) -> &EndSetup {
         &self.ends[(host == HostId::SERVER.0) as usize]

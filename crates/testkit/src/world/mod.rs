@@ -8,6 +8,7 @@
 mod link;
 mod log;
 mod place;
+mod plain;
 
 use link::{Copies, IP_HEADER};
 pub use link::{Link, Oversize, flip_bits};
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use place::find_place;
+use plain::find_plain;
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::rng::Rng;
@@ -79,6 +81,16 @@ pub enum WorldError {
         /// When.
         at: Time,
         /// Why.
+        what: String,
+    },
+    /// Something in plain that should have been protected.
+    #[error("host {host} at {at}: sent in plain: {what}")]
+    Plain {
+        /// Which host.
+        host: usize,
+        /// When.
+        at: Time,
+        /// What.
         what: String,
     },
 }
@@ -142,6 +154,8 @@ pub struct World {
     strays: u64,
     cut: u64,
     rng: Rng,
+    /// Nothing of an application may leave in plain.
+    demands_protection: bool,
     /// The latest packets.
     pub log: PacketLog,
     buf: Vec<u8>,
@@ -180,6 +194,7 @@ impl World {
             strays: 0,
             cut: 0,
             rng,
+            demands_protection: false,
             log: PacketLog::new(256),
             buf: Vec::with_capacity(2048),
         }
@@ -208,6 +223,11 @@ impl World {
         if let Some(nat) = self.nats.get_mut(link) {
             *nat = public;
         }
+    }
+
+    /// From now on it is a failure to send anything in plain that is not part of a set-up.
+    pub const fn demand_protection(&mut self) {
+        self.demands_protection = true;
     }
 
     /// Packets sent so far, by anyone.
@@ -444,9 +464,12 @@ impl World {
             self.log.push_entry(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
             return Ok(());
         };
-        PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
+        let view = PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
             WorldError::Undecodable { host: from.0, at, what: error.to_string() }
         })?;
+        if let Some(what) = find_plain(&view).filter(|_| self.demands_protection) {
+            return Err(WorldError::Plain { host: from.0, at, what });
+        }
         let direction = &self.links[link][from.direction()];
         if !transmit.may_fragment && !direction.may_carry(bytes.len()) {
             self.refuse_oversize(from, link, tuple, bytes);

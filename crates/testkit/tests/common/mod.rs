@@ -1,9 +1,14 @@
-//! Policies by name, for tests that run over all of them.
+//! Policies by name, for tests that run over all of them; and worlds whose associations are
+//! protected.
 #![allow(dead_code, reason = "each test uses its part")]
 
+use std::sync::Arc;
+
 use polypath_policies::{PolicyKind, PolicySpec, all, factory};
+use polypath_proto::protection::KeyManagement;
 use polypath_proto::rng::Rng;
-use polypath_testkit::interact::Policies;
+use polypath_secure::{RekeyPolicy, StandIn};
+use polypath_testkit::interact::{Policies, Script};
 
 /// The names of all policies of a kind.
 pub(crate) fn names(kind: PolicyKind) -> Vec<&'static str> {
@@ -32,4 +37,17 @@ pub(crate) fn random_policies(rng: &mut Rng) -> Policies {
         buffer: one(PolicyKind::Buffer),
         congestion: one(PolicyKind::Congestion),
     })
+}
+
+/// Packets that keys are used for in hostile worlds.
+const KEYS_LAST: u64 = 50;
+
+/// Keys without secrets, replaced often.
+pub(crate) fn stand_in() -> StandIn {
+    StandIn::new(RekeyPolicy { packets: KEYS_LAST, ..RekeyPolicy::default() })
+}
+
+/// The hostile world of a seed, with both ends' packets protected.
+pub(crate) fn protected_script(seed: u64, keys: &Arc<dyn KeyManagement>) -> Script {
+    Script::random(seed, &random_policies).protected_by(keys)
 }
