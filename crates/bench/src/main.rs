@@ -6,6 +6,7 @@
 mod core;
 mod cpu;
 mod decisions;
+mod protection;
 mod schedulers;
 mod simulator;
 mod wire;
@@ -48,6 +49,9 @@ struct Args {
     /// Print what path schedulers cost and nothing else.
     #[arg(long)]
     schedulers: bool,
+    /// Print what protection costs, of each packet and of setting up, and nothing else.
+    #[arg(long)]
+    protection: bool,
     /// Print the speed on veth pairs beside usrsctp, kernel TCP and kernel MPTCP, and nothing else
     /// (docs/evidence/speed.md). Needs root, libusrsctp-dev, and `polypath` beside this program.
     #[arg(long)]
@@ -84,6 +88,9 @@ fn main() -> Result<()> {
     if args.schedulers {
         return scheduler_tables(args.repeat);
     }
+    if args.protection {
+        return protection::tables(args.repeat);
+    }
     if args.wire || args.wire_inside || args.links {
         return real_networks(&args);
     }
@@ -96,7 +103,9 @@ fn main() -> Result<()> {
     simulator_table(&args)?;
     core_table(&args)?;
     println!();
-    scheduler_tables(args.repeat)
+    scheduler_tables(args.repeat)?;
+    println!();
+    protection::tables(args.repeat)
 }
 
 fn real_networks(args: &Args) -> Result<()> {

@@ -157,10 +157,10 @@ fn command_lines(
                 ("10.0.1.2", "10.0.1.1")
             };
             let server = format!(
-                "{polypath} perf -s --one-off -J --buffer {buffer}B --listen {there} >/dev/null"
+                "{polypath} perf -s --insecure --one-off -J --buffer {buffer}B --listen {there} >/dev/null"
             );
             let client = format!(
-                "{polypath} perf -c {there} --local {here} --buffer {buffer}B -O {SETTLE} -t {seconds} -i {seconds} -J >{result}"
+                "{polypath} perf --insecure -c {there} --local {here} --buffer {buffer}B -O {SETTLE} -t {seconds} -i {seconds} -J >{result}"
             );
             (server, client)
         }

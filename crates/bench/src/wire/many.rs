@@ -49,7 +49,7 @@ fn build_runtime() -> Result<tokio::runtime::Runtime> {
 /// Takes all associations, and prints by how much its memory grew.
 pub(crate) fn run_server() -> Result<()> {
     build_runtime()?.block_on(async {
-        let config = Config::server([end_addresses(2, 1).parse()?], PORT);
+        let config = Config::insecure_server([end_addresses(2, 1).parse()?], PORT);
         let most = COUNT * 2;
         let (max_associations, max_associations_per_address) = (most, most);
         let endpoint = Endpoint::bind(
@@ -76,7 +76,7 @@ pub(crate) fn run_client() -> Result<()> {
     build_runtime()?.block_on(async {
         let mut endpoints = Vec::with_capacity(COUNT);
         for _ in 0..COUNT {
-            let config = Config::client([end_addresses(1, 1).parse()?]);
+            let config = Config::insecure_client([end_addresses(1, 1).parse()?]);
             // Small buffers: these sockets carry a handful of packets each.
             endpoints.push(Arc::new(Endpoint::bind(config.socket_buffer(1 << 16))?));
         }

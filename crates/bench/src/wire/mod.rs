@@ -68,7 +68,7 @@ pub(crate) fn wire_table(programs: &Programs, effort: &Effort) -> Result<()> {
     print_machine(effort);
     println!("| what | stack | Mbit/s | Polypath is | sender, CPU s/GB | receiver, CPU s/GB |");
     println!("|---|---|---|---|---|---|");
-    let mut ours = Vec::new();
+    let (mut ours, mut encrypted) = (Vec::new(), Vec::new());
     for (name, case) in &CASES {
         let stacks: Vec<_> = Stack::ALL.into_iter().filter(|s| s.can_run(case, programs)).collect();
         let mut runs: Vec<Vec<Speed>> = vec![Vec::new(); stacks.len()];
@@ -84,11 +84,13 @@ pub(crate) fn wire_table(programs: &Programs, effort: &Effort) -> Result<()> {
         let medians: Vec<_> = runs.iter().map(|runs| Speed::median(runs)).collect();
         let own = medians.first().copied().flatten();
         ours.push(own);
+        encrypted.push((*name, own, medians.get(1).copied().flatten()));
         for (stack, speed) in stacks.iter().zip(medians) {
             print_row(name, stack.name(), speed, own);
         }
     }
     print_aims(&ours);
+    print_encryption(&encrypted);
     many::print_row(effort.repeat)
 }
 
@@ -99,6 +101,17 @@ fn print_row(case: &str, stack: &str, speed: Option<Speed>, own: Option<Speed>) 
         "| {case} | {stack} | {:.0} | {ratio} | {:.2} | {:.2} |",
         s.mbit, s.sender, s.receiver
     );
+}
+
+/// What encryption leaves of the speed, by case.
+fn print_encryption(cases: &[(&str, Option<Speed>, Option<Speed>)]) {
+    println!();
+    for (name, plain, encrypted) in cases {
+        if let (Some(plain), Some(encrypted)) = (plain, encrypted) {
+            let share = 100.0 * encrypted.mbit / plain.mbit.max(1e-9);
+            println!("{name}: encrypted {share:.0} % of the speed without (aim: at least 65 %).");
+        }
+    }
 }
 
 /// What several paths make of one path's speed.

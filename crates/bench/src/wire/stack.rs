@@ -20,6 +20,8 @@ pub(crate) struct Case {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stack {
+    /// Without encryption, as all others are but the next.
+    PlainPolypath,
     Polypath,
     Usrsctp,
     UsrsctpOptimised,
@@ -46,12 +48,19 @@ impl Speed {
 }
 
 impl Stack {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Polypath, Self::Usrsctp, Self::UsrsctpOptimised, Self::Tcp, Self::Mptcp];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::PlainPolypath,
+        Self::Polypath,
+        Self::Usrsctp,
+        Self::UsrsctpOptimised,
+        Self::Tcp,
+        Self::Mptcp,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Polypath => "Polypath",
+            Self::PlainPolypath => "Polypath, not encrypted",
+            Self::Polypath => "Polypath, encrypted",
             Self::Usrsctp => "usrsctp (Debian)",
             Self::UsrsctpOptimised => "usrsctp (optimised)",
             Self::Tcp => "kernel TCP",
@@ -62,7 +71,7 @@ impl Stack {
     /// Whether it can do that: a stream of bytes has no small messages, TCP one path.
     pub(crate) fn can_run(self, case: &Case, programs: &Programs) -> bool {
         match self {
-            Self::Polypath | Self::Usrsctp => true,
+            Self::PlainPolypath | Self::Polypath | Self::Usrsctp => true,
             Self::UsrsctpOptimised => programs.optimised.is_some(),
             Self::Tcp => case.paths == 1 && case.size.is_none(),
             Self::Mptcp => case.size.is_none(),
@@ -71,7 +80,7 @@ impl Stack {
 
     pub(crate) fn measure(self, case: &Case, programs: &Programs, seconds: u32) -> Result<Speed> {
         match self {
-            Self::Polypath => run_polypath(case, &programs.polypath, seconds),
+            Self::PlainPolypath | Self::Polypath => run_polypath(self, case, programs, seconds),
             Self::Usrsctp => run_bench(self, case, &programs.bench, seconds),
             Self::UsrsctpOptimised => {
                 let program = programs.optimised.as_deref().unwrap_or(&programs.bench);
@@ -101,14 +110,26 @@ fn command_in_namespace(namespace: &str, program: &Path, seconds: u32) -> Comman
     command
 }
 
-fn run_polypath(case: &Case, program: &Path, seconds: u32) -> Result<Speed> {
+fn run_polypath(stack: Stack, case: &Case, programs: &Programs, seconds: u32) -> Result<Speed> {
+    let program = &programs.polypath;
+    let plain = stack == Stack::PlainPolypath;
     let (here, there) = (end_addresses(1, case.paths), end_addresses(2, case.paths));
     let mut server = command_in_namespace("s", program, seconds);
     server.args(["perf", "-s", "--one-off", "-J", "--listen", &there]).stderr(Stdio::null());
+    server.env("POLYPATH_HOME", &programs.home);
+    if plain {
+        server.arg("--insecure");
+    }
     let server = spawn_listening(server)?;
     let mut client = command_in_namespace("c", program, seconds);
     let time = seconds.to_string();
     client.args(["perf", "-c", &there, "--local", &here, "-O", "1", "-t", &time, "-J"]);
+    client.env("POLYPATH_HOME", &programs.home);
+    if plain {
+        client.arg("--insecure");
+    } else {
+        client.args(["--peer", &programs.peer]);
+    }
     if let Some(size) = case.size {
         client.args(["-l", &size.to_string()]);
     }
