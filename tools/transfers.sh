@@ -14,7 +14,10 @@ sshd=$(command -v sshd || command -v /usr/sbin/sshd) || { echo "sshd is missing"
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export dir POLYPATH sshd
+# Both ends have one key.
+export POLYPATH_HOME=$dir/keys
+key=$("$POLYPATH" id -q)
+export dir POLYPATH sshd key
 mkdir -p "$dir/many" /run/sshd
 head -c 100000000 /dev/urandom >"$dir/large"
 for folder in $(seq 20); do
@@ -77,8 +80,8 @@ server() {
 }
 client() {
 	case $1 in
-	polypath-one) echo "$POLYPATH send $2 --to 10.0.1.2 --local 10.0.1.1 -q --no-state" ;;
-	polypath) echo "$POLYPATH send $2 --to 10.0.1.2,10.0.2.2 --local 10.0.1.1,10.0.2.1 -q --no-state" ;;
+	polypath-one) echo "$POLYPATH send $2 --to 10.0.1.2 --local 10.0.1.1 -q --no-state --peer $key" ;;
+	polypath) echo "$POLYPATH send $2 --to 10.0.1.2,10.0.2.2 --local 10.0.1.1,10.0.2.1 -q --no-state --peer $key" ;;
 	rsync-daemon) echo "rsync -a $2 rsync://10.0.1.2:8730/in/" ;;
 	rsync-ssh) echo "rsync -a -e '$dir/ssh -p 2222' $2 10.0.1.2:$dir/in/" ;;
 	scp) echo "scp -q -r -p -S $dir/ssh -P 2222 $2 10.0.1.2:$dir/in/" ;;
