@@ -1,12 +1,12 @@
 //! Packets that nobody else can read, write or replay: what the DTLS chunk
-//! (draft-ietf-tsvwg-sctp-dtls-chunk) asks of whoever agrees on keys and uses them. No cipher and no
-//! TLS is known here; `polypath-secure` implements these traits.
+//! (draft-ietf-tsvwg-sctp-dtls-chunk) asks of whoever agrees on keys and uses them. No cipher and
+//! no TLS is known here; `polypath-secure` implements these traits.
 //!
-//! An association that is configured with [`KeyManagement`] offers its methods in INIT and INIT ACK.
-//! Once both ends have said theirs, it [asks](KeyManagement::protect) for a [`Protection`], carries
-//! the messages of that to the peer's, as user messages with PPID 4242 on stream 0, and lets nothing
-//! else through in plain. From [`ProtectionEvent::Established`] on, each packet has one DTLS chunk
-//! with all its chunks inside.
+//! An association that is configured with [`KeyManagement`] offers its methods in INIT and INIT
+//! ACK. Once both ends have said theirs, it [asks](KeyManagement::protect) for a [`Protection`],
+//! carries the messages of that to the peer's, as user messages with PPID 4242 on stream 0, and
+//! lets nothing else through in plain. From [`ProtectionEvent::Established`] on, each packet has
+//! one DTLS chunk with all its chunks inside.
 
 use core::fmt;
 
@@ -15,8 +15,8 @@ use bytes::Bytes;
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
 
-/// Bytes that stand in front of the chunks of a protected packet, behind its common header: the DTLS
-/// chunk's header and pre-padding, and the record's header.
+/// Bytes that stand in front of the chunks of a protected packet, behind its common header: the
+/// DTLS chunk's header and pre-padding, and the record's header.
 pub const HEADROOM: usize = 4 + 1 + RECORD_HEADER_LEN;
 
 /// Bytes of a record's header: flags and epoch, and 16 bits of its number.
@@ -42,8 +42,8 @@ pub const FIRST_EPOCH: u64 = 3;
 
 /// A way to agree on keys, for all associations that are configured with it.
 pub trait KeyManagement: fmt::Debug + Send + Sync {
-    /// Identifiers of its methods (the draft's section 10.1), the preferred first: 0 for keys shared
-    /// before, 192 for TLS 1.3. At least one, and at most [`MAX_METHODS`].
+    /// Identifiers of its methods (the draft's section 10.1), the preferred first: 0 for keys
+    /// shared before, 192 for TLS 1.3. At least one, and at most [`MAX_METHODS`].
     fn methods(&self) -> &[u8];
 
     /// Both ends of an association have agreed: the one that protects it from now on.

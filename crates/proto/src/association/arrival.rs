@@ -78,7 +78,8 @@ impl Association {
         if !self.proves_heartbeats() && self.peer.addresses.contains(&tuple.remote.ip()) {
             self.learn_path(now, tuple, true);
         }
-        // Whoever sealed it is the peer: it is there now (RFC 6951 section 5.4 asks as much of AUTH).
+        // Whoever sealed it is the peer: it is there now (RFC 6951 section 5.4 asks as much of
+        // AUTH).
         if seen.sealed
             && let Some(path) = self.learn_path(now, tuple, false)
         {

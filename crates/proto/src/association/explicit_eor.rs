@@ -38,7 +38,7 @@ impl Association {
         options: SendOptions,
         last: bool,
     ) -> Result<MessageId, SendError> {
-        self.check_send(stream)?;
+        self.check_send(stream, options.ppid)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue_part(now, stream, (data, last), options, scheduler);
         if sent.is_ok() {
@@ -49,14 +49,15 @@ impl Association {
     }
 
     /// Refuses what cannot be sent on `stream` now.
-    pub(super) fn check_send(&self, stream: StreamId) -> Result<(), SendError> {
+    pub(super) fn check_send(&self, stream: StreamId, ppid: u32) -> Result<(), SendError> {
         if self.state == State::Closed {
             return Err(SendError::Closed);
         }
         if !self.state.accepts_messages() {
             return Err(SendError::ShuttingDown);
         }
-        self.check_stream(stream)
+        self.check_stream(stream)?;
+        self.check_ppid(stream, ppid)
     }
 
     /// The kind of data chunk came that was not agreed on (RFC 8260 section 2.2.3).

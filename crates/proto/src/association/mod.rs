@@ -207,8 +207,7 @@ impl Association {
         data: Bytes,
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
-        self.check_send(stream)?;
-        self.check_ppid(stream, options.ppid)?;
+        self.check_send(stream, options.ppid)?;
         self.make_room(now, stream, data.len(), options.reliability);
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);

@@ -174,9 +174,9 @@ impl Association {
         smaller
     }
 
-    /// Somebody says that `p` carries packets of `mtu` bytes at most, about a packet that anybody may
-    /// have seen: what is tried gives way to that, but what is known to pass is only asked for anew
-    /// (RFC 8899 section 4.6.1). Where nothing is searched for, nothing can tell.
+    /// Somebody says that `p` carries packets of `mtu` bytes at most, about a packet that anybody
+    /// may have seen: what is tried gives way to that, but what is known to pass is only asked for
+    /// anew (RFC 8899 section 4.6.1). Where nothing is searched for, nothing can tell.
     pub(crate) fn doubt_path_mtu(&mut self, now: Time, p: PathId, mtu: u32) -> bool {
         let Some((view, path)) = self.paths.both_mut(p) else { return false };
         let Some(search) = &mut path.mtu else { return false };

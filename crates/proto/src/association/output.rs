@@ -4,7 +4,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{COMMON_HEADER_LEN, PacketWriter};
 
 use super::control::Encoded;
-use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize, Room};
+use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize, Room, begin_packet};
 use super::sack_path::SackPathChoice;
 use super::send_attempt::{Transmission, burst_cost};
 use super::send_decision::SendDecision;
@@ -25,6 +25,9 @@ impl Association {
         // acknowledged.
         if self.state != State::Closed {
             self.retry_key_messages(now);
+            if self.has_told_of_failure() {
+                self.end_if_unprotectable();
+            }
             self.abandon_expired_messages(now);
             self.advance_requests(now);
         }
@@ -48,6 +51,15 @@ impl Association {
         self.end_if_unprotectable();
         let path = self.control.front().map(|chunk| chunk.path)?;
         self.control_packet(now, path, buf)
+    }
+
+    /// The common header of packets to the peer.
+    const fn header(&self) -> CommonHeader {
+        CommonHeader {
+            source_port: self.local.port,
+            destination_port: self.peer.port,
+            verification_tag: self.peer.tag,
+        }
     }
 
     /// SACKs go out once the association is set up, until it is over.
@@ -100,9 +112,8 @@ impl Association {
         let seals =
             self.seals() && !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_));
         let reserve = if seals { self.protection_reserve() } else { 0 };
-        let whole = limit + reserve;
-        let writer = PacketWriter::new(buf, whole, self.local.port, self.peer.port, tag);
-        let mut writer = self.protected_writer(writer, seals);
+        let header = CommonHeader { verification_tag: tag, ..self.header() };
+        let mut writer = begin_packet(buf, limit, reserve, header);
         writer.push(&Encoded(&first.bytes)).ok()?;
         if first.kind() == Some(kind::COOKIE_ECHO) {
             self.write_first_message(&mut writer);
@@ -158,15 +169,10 @@ impl Association {
         buf: &mut Vec<u8>,
     ) -> Option<Packet> {
         let fitting = self.paths.packet_limit(path).saturating_sub(self.data_reserve());
-        let header = CommonHeader {
-            source_port: self.local.port,
-            destination_port: self.peer.port,
-            verification_tag: self.peer.tag,
-        };
         let seals = self.seals();
         let reserve = if seals { self.protection_reserve() } else { 0 };
         let room = Room { fitting, reserve };
-        let mut packet = PacketBuilder::new(path, room, first.as_ref(), header, buf);
+        let mut packet = PacketBuilder::new(path, room, first.as_ref(), self.header(), buf);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
         let along = || self.rx.sack_pending() && self.sack_path().choose(now) == path;
         if sack || packet.fits() && along() {

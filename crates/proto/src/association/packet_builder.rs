@@ -43,6 +43,20 @@ pub(super) struct Room {
     pub(super) reserve: usize,
 }
 
+/// A packet with the common header alone, that may have `limit` bytes before it is protected.
+/// `reserve`: those that protection takes of it, 0 if it goes in plain.
+pub(super) fn begin_packet(
+    buf: &mut Vec<u8>,
+    limit: usize,
+    reserve: usize,
+    header: CommonHeader,
+) -> PacketWriter<'_> {
+    let CommonHeader { source_port, destination_port, verification_tag } = header;
+    let whole = limit + reserve;
+    let writer = PacketWriter::new(buf, whole, source_port, destination_port, verification_tag);
+    if reserve > 0 { writer.with_room(HEADROOM, OVERHEAD - HEADROOM) } else { writer }
+}
+
 /// A packet under way to `path`.
 pub(super) struct PacketBuilder<'b> {
     pub(super) path: PathId,
@@ -57,9 +71,9 @@ pub(super) struct PacketBuilder<'b> {
 }
 
 impl<'b> PacketBuilder<'b> {
-    /// Begins a packet of at most `fitting` bytes, and what protection adds. But a chunk that was cut for a larger MTU keeps
-    /// its size: the packet may be as large as `first` needs, which goes alone then (RFC 9260
-    /// section 6.9).
+    /// Begins a packet of at most `fitting` bytes, and what protection adds. But a chunk that was
+    /// cut for a larger MTU keeps its size: the packet may be as large as `first` needs, which goes
+    /// alone then (RFC 9260 section 6.9).
     pub(super) fn new(
         path: PathId,
         room: Room,
@@ -70,11 +84,7 @@ impl<'b> PacketBuilder<'b> {
         let needed = first.map_or(0, |next| next.size() + COMMON_HEADER_LEN);
         let Room { fitting, reserve } = room;
         let limit = fitting.max(needed);
-        let CommonHeader { source_port, destination_port, verification_tag } = header;
-        let whole = limit + reserve;
-        let writer = PacketWriter::new(buf, whole, source_port, destination_port, verification_tag);
-        let writer =
-            if reserve > 0 { writer.with_room(HEADROOM, OVERHEAD - HEADROOM) } else { writer };
+        let writer = begin_packet(buf, limit, reserve, header);
         Self { path, writer, limit, fits: limit == fitting, has_data: false, highest: 0 }
     }
 

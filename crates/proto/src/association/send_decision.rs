@@ -274,8 +274,8 @@ impl SendDecision<'_> {
         tx.peek(stream, pmdcs)
     }
 
-    /// A few bytes of key management go at once, whatever windows and policies say: without them the
-    /// peer can acknowledge nothing that would open the windows.
+    /// A few bytes of key management go at once, whatever windows and policies say: without them
+    /// the peer can acknowledge nothing that would open the windows.
     fn next_word_of_keys(&self, chunk: &ChunkMeta, packet: Option<PathId>) -> Option<Transmission> {
         const WORD: u32 = 16;
         if chunk.bytes > WORD || !self.tx.queue.leads_with_key_message() {

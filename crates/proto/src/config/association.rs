@@ -82,8 +82,8 @@ pub struct AssocConfig {
     pub extensions: ExtensionConfig,
     /// Keys and demands of authentication.
     pub auth: AuthConfig,
-    /// How the association agrees on keys that protect all its packets (the DTLS chunk); a peer that
-    /// does not is refused. Takes the place of `authentication`. `None`: packets go in plain.
+    /// How the association agrees on keys that protect all its packets (the DTLS chunk); a peer
+    /// that does not is refused. Takes the place of `authentication`. `None`: packets go in plain.
     pub protection: Option<Arc<dyn KeyManagement>>,
     /// What the peer may reconfigure (RFC 6525).
     pub reconfiguration: ReconfigConfig,

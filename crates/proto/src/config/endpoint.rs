@@ -51,8 +51,8 @@ pub struct EndpointConfig {
     pub pairing: PathPairing,
     /// How often strangers are answered.
     pub replies: ReplyLimits,
-    /// Keep the chunks of protected packets as they were before they were sealed, and after they were
-    /// opened, until the next packet: for captures
+    /// Keep the chunks of protected packets as they were before they were sealed, and after they
+    /// were opened, until the next packet: for captures
     /// ([`Endpoint::plain_sent`](crate::Endpoint::plain_sent),
     /// [`Endpoint::plain_received`](crate::Endpoint::plain_received)).
     pub keeps_plain: bool,

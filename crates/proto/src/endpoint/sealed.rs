@@ -61,8 +61,8 @@ impl Endpoint {
     }
 
     /// The packet that association `h` has sent last as it was before it was sealed, where that is
-    /// [kept](crate::config::EndpointConfig::keeps_plain); its checksum is 0. To be asked right after
-    /// [`poll_transmit`](Self::poll_transmit) gave a packet that begins with a DTLS chunk.
+    /// [kept](crate::config::EndpointConfig::keeps_plain); its checksum is 0. To be asked right
+    /// after [`poll_transmit`](Self::poll_transmit) gave a packet that begins with a DTLS chunk.
     pub fn plain_sent(&self, h: AssocHandle) -> Option<&[u8]> {
         self.association(h)?.plain_sent()
     }

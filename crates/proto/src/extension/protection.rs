@@ -29,8 +29,8 @@ pub(crate) struct ProtectionState {
     pub(crate) coming: u32,
     /// Messages that wait until the stream is between two messages of the application.
     pub(crate) waiting: VecDeque<Bytes>,
-    /// Answers to protected heartbeats that came before we could protect anything: the latest of each
-    /// path, and what they are.
+    /// Answers to protected heartbeats that came before we could protect anything: the latest of
+    /// each path, and what they are.
     pub(crate) answers: Vec<(PathId, Vec<u8>)>,
     /// Why the association ends, once the last message is out.
     pub(crate) failure: Option<Box<ProtectionFailure>>,

@@ -40,8 +40,8 @@ pub(crate) struct Cookie {
     /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it
     /// said. No shared key is ever in a cookie (RFC 4895 section 6.3).
     pub(crate) random: Option<[u8; RANDOM_LEN]>,
-    /// Our DTLS Key Management parameter, where both sides protect; the peer's is with the rest that
-    /// it said.
+    /// Our DTLS Key Management parameter, where both sides protect; the peer's is with the rest
+    /// that it said.
     pub(crate) keys: Option<KeyOffer>,
     /// Where the INIT ACK went from and to.
     pub(crate) local: IpAddr,

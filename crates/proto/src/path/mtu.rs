@@ -243,8 +243,8 @@ impl MtuSearch {
         true
     }
 
-    /// Somebody says that what is known to pass does not. Told by a stranger: no reason to give up a
-    /// probe that is under way, whose silence would tell as much.
+    /// Somebody says that what is known to pass does not. Told by a stranger: no reason to give up
+    /// a probe that is under way, whose silence would tell as much.
     pub(crate) fn doubt_for_report(&mut self, now: Time) -> bool {
         self.probe.is_none() && self.doubt(now)
     }

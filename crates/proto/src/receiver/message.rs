@@ -46,8 +46,8 @@ impl<'a> Incoming<'a> {
         self.tsn
     }
 
-    /// Whether it is of the ordered messages of `stream` that have this payload protocol identifier.
-    /// Of I-DATA only the first fragment tells.
+    /// Whether it is of the ordered messages of `stream` that have this payload protocol
+    /// identifier. Of I-DATA only the first fragment tells.
     pub(crate) const fn is_ordered_on(&self, stream: u16, ppid: u32) -> bool {
         let told = self.label.ppid == ppid || !self.flags.beginning;
         self.label.stream.0 == stream && !self.flags.unordered && told

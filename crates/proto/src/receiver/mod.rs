@@ -421,8 +421,8 @@ impl Receiver {
         self.delivery.take(&next)
     }
 
-    /// While no part was delivered: whether messages are delivered in parts, and from how many bytes
-    /// on.
+    /// While no part was delivered: whether messages are delivered in parts, and from how many
+    /// bytes on.
     pub(crate) fn set_partial_delivery(&mut self, from: Option<u32>) {
         self.settings.partial_delivery = from;
         self.partial = PartialDelivery::new(from);

@@ -311,8 +311,8 @@ impl Sender {
         Some(tsn)
     }
 
-    /// Gives the memory back that was needed for what is sent and acknowledged: of many associations
-    /// most are idle after their key exchange.
+    /// Gives the memory back that was needed for what is sent and acknowledged: of many
+    /// associations most are idle after their key exchange.
     pub(crate) fn shrink(&mut self) {
         self.queue.shrink();
         self.outstanding.shrink();

@@ -227,27 +227,40 @@ fn forged_and_changed_records_change_nothing() {
     assert_well(&mut pair);
 }
 
+/// The client's first packet with a key message, and the TSN of that.
+fn first_message(pair: &Pair) -> (Packet, u32) {
+    let echo = pair.log.iter().find(|p| p.first_kind() == kind::COOKIE_ECHO).unwrap().clone();
+    let data = echo.data.windows(4).position(|w| w == 4242u32.to_be_bytes()).unwrap() - 12;
+    let tsn = u32::from_be_bytes(echo.data[data + 4..data + 8].try_into().unwrap());
+    (echo, tsn)
+}
+
+/// A DATA chunk of stream 0, the next in order, from where `like` came, in plain. `what`: its
+/// flags, TSN and PPID.
+fn in_plain(like: &Packet, what: (u8, u32, u32), payload: &[u8]) -> Vec<u8> {
+    let (flags, tsn, ppid) = what;
+    let mut content = tsn.to_be_bytes().to_vec();
+    content.extend_from_slice(&[0, 0, 0, 1]);
+    content.extend_from_slice(&ppid.to_be_bytes());
+    content.extend_from_slice(payload);
+    let mut out = Vec::new();
+    let mut writer = PacketWriter::new(&mut out, 60_000, CLIENT_PORT, SERVER_PORT, like.tag());
+    writer.push(&Raw(kind::DATA, flags, content)).unwrap();
+    writer.finish(ChecksumMode::Crc32c);
+    out
+}
+
 #[test]
 fn data_that_is_slipped_in_before_there_are_keys_takes_no_place() {
     // Just before the client's last message: TSNs beyond the next would be taken for data later.
     let mut pair = connecting(&protected());
     pair.lose_packets(|_: &Packet| Verdict::Deliver);
     pair.run_for(Duration::from_millis(45));
-    let echo = pair.log.iter().find(|p| p.first_kind() == kind::COOKIE_ECHO).unwrap().clone();
-    let data = echo.data.windows(4).position(|w| w == 4242u32.to_be_bytes()).unwrap() - 12;
-    let tsn = u32::from_be_bytes(echo.data[data + 4..data + 8].try_into().unwrap());
+    let (echo, tsn) = first_message(&pair);
     for ahead in 2..20u32 {
         for ppid in [0u32, 4242] {
-            let mut content = tsn.wrapping_add(ahead).to_be_bytes().to_vec();
-            content.extend_from_slice(&[0, 0, 0, ahead as u8]);
-            content.extend_from_slice(&ppid.to_be_bytes());
-            content.extend_from_slice(b"slipped in");
-            let mut out = Vec::new();
-            let mut writer =
-                PacketWriter::new(&mut out, 60_000, CLIENT_PORT, SERVER_PORT, echo.tag());
-            writer.push(&Raw(kind::DATA, 3, content)).unwrap();
-            writer.finish(ChecksumMode::Crc32c);
-            pair.inject_packet(Way::ToServer, echo.tuple, &out);
+            let data = in_plain(&echo, (3, tsn.wrapping_add(ahead), ppid), b"slipped in");
+            pair.inject_packet(Way::ToServer, echo.tuple, &data);
         }
     }
     pair.run_for(SECOND);
@@ -258,4 +271,19 @@ fn data_that_is_slipped_in_before_there_are_keys_takes_no_place() {
     }
     pair.run_for(SECOND.saturating_mul(5));
     assert_eq!(pair.server.texts(), [b"real"; 20]);
+}
+
+#[test]
+fn before_there_are_keys_no_more_is_held_than_a_key_message_has() {
+    let mut pair = connecting(&protected());
+    pair.run_for(Duration::from_millis(45));
+    let (echo, tsn) = first_message(&pair);
+    // A message that begins and never ends, in order.
+    for next in 1..200u32 {
+        let flags = if next == 1 { 2 } else { 0 };
+        let data = in_plain(&echo, (flags, tsn.wrapping_add(next), 4242), &[0; 1200]);
+        pair.inject_packet(Way::ToServer, echo.tuple, &data);
+    }
+    let (held, _) = pair.server.association().receive_buffer();
+    assert!((60_000..=65_536).contains(&held), "{held}");
 }

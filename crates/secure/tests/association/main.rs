@@ -3,6 +3,7 @@
 
 mod attacks;
 mod common;
+mod failing;
 mod loss;
 mod moves;
 mod opening;

@@ -1,12 +1,14 @@
 //! Setting up: how long it takes, what the application hears, and who is refused.
 
 use bytes::Bytes;
-use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::protection::KEY_MANAGEMENT_PPID;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, SendError, SendOptions};
-use polypath_testkit::pair::{Pair, Verdict, Way, reverse_tuple};
+use polypath_testkit::pair::{
+    CLIENT_PORT, Pair, Verdict, Way, client_addresses, endpoint, reverse_tuple,
+};
 use polypath_wire::chunk::kind;
 
 use crate::common::*;
@@ -98,6 +100,39 @@ fn key_managements_identifier_is_not_the_applications() {
     assert_eq!(send(0), Err(SendError::ReservedPpid { ppid: KEY_MANAGEMENT_PPID }));
     assert!(send(1).is_ok());
     pair.run_for(SECOND);
+    assert_well(&mut pair);
+}
+
+#[test]
+fn nor_is_it_in_a_message_that_is_handed_in_in_parts() {
+    let mut pair = connected(&protected());
+    let now = pair.now;
+    let options = SendOptions { ppid: KEY_MANAGEMENT_PPID, ..SendOptions::default() };
+    let mut send = |stream| {
+        let data = Bytes::from_static(b"x");
+        pair.client.association_mut().send_part(now, StreamId(stream), data, options, true)
+    };
+    assert_eq!(send(0), Err(SendError::ReservedPpid { ppid: KEY_MANAGEMENT_PPID }));
+    assert!(send(1).is_ok());
+    pair.run_for(SECOND);
+    assert_well(&mut pair);
+}
+
+#[test]
+fn after_a_stale_cookie_the_exchange_begins_anew() {
+    let server =
+        EndpointConfig { cookie_life: Duration::from_millis(100), ..as_server(&protected()) };
+    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+    // The first COOKIE ECHO comes 50 ms too late.
+    let mut late = Some(Verdict::Delay(Duration::from_millis(120)));
+    pair.lose_packets(move |packet| {
+        let verdict = (packet.first_kind() == kind::COOKIE_ECHO).then(|| late.take()).flatten();
+        verdict.unwrap_or(Verdict::Deliver)
+    });
+    pair.connect_with(protected());
+    pair.run_for(SECOND);
+    assert_eq!(pair.sent(Way::ToServer, kind::INIT), 2);
+    assert_protected(&pair);
     assert_well(&mut pair);
 }
 

@@ -1,12 +1,11 @@
 //! What both ends agree on, and what follows once they have keys.
 
-use crate::association::{Association, LocalSide, State};
-use crate::event::CloseReason;
+use crate::association::{Association, LocalSide};
 use crate::extension::protection::ProtectionState;
 use crate::handshake::{KeyFault, KeyOffer, Roles, agree_on_keys};
 use crate::ids::PathId;
 use crate::path::Verification;
-use crate::protection::{Agreed, OVERHEAD, ProtectionFailure, Role};
+use crate::protection::{Agreed, OVERHEAD, Role};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::view::PathState;
@@ -93,7 +92,7 @@ impl Association {
         }
         self.send_held_answers();
         // What was acknowledged in plain since the peer has its keys, it did not believe.
-        if self.stats.packets_received > 0 && self.rx.stats().chunks > 0 {
+        if self.rx.stats().chunks > 0 {
             self.rx.request_sack();
         }
         self.settle(now);
@@ -115,41 +114,6 @@ impl Association {
             }
         }
         self.paths.refresh_usable();
-    }
-
-    /// There will be no keys: the association ends, once what is to be said of it was sent.
-    pub(super) fn protection_failed(&mut self, failure: ProtectionFailure) {
-        if let Some(state) = self.protection.as_mut().filter(|state| state.failure.is_none()) {
-            state.failure = Some(Box::new(failure));
-        }
-    }
-
-    /// Ends the association if its keys have failed and nothing more is to be said.
-    pub(in crate::association) fn end_if_unprotectable(&mut self) {
-        let Some(state) = self.protection.as_mut() else { return };
-        if self.state == State::Closed {
-            return;
-        }
-        if let Some(failure) = state.failure.take() {
-            let words = failure.to_string();
-            let cause =
-                polypath_wire::ErrorCause::UserInitiatedAbort(self.quotable(words.as_bytes()));
-            self.send_abort(&cause);
-            self.close(CloseReason::Unprotected(failure));
-        }
-    }
-
-    /// Why the association ends, if the peer's ABORT came before we could say that keys have failed:
-    /// what is behind the ABORT.
-    pub(in crate::association) fn with_failure_of_keys(
-        &mut self,
-        reason: CloseReason,
-    ) -> CloseReason {
-        let failure = self.protection.as_mut().and_then(|state| state.failure.take());
-        match (reason, failure) {
-            (CloseReason::PeerAbort { .. }, Some(failure)) => CloseReason::Unprotected(failure),
-            (reason, _) => reason,
-        }
     }
 
     /// The longest RTO of the paths that carry anything.

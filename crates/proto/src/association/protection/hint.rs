@@ -1,8 +1,8 @@
 //! Hints: what strangers may say of a protected association. ABORT, SHUTDOWN COMPLETE and a restart
 //! in plain, and ICMP, may all be the truth: the peer's process is gone, and its host says so. Or
-//! anybody's lie. The draft drops them; here such a packet starts one probe of all paths, and changes
-//! nothing else (a deviation). If the peer answers, all goes on. If nothing of it comes within two
-//! RTOs, it is gone.
+//! anybody's lie. The draft drops them; here such a packet starts one probe of all paths, and
+//! changes nothing else (a deviation). If the peer answers, all goes on. If nothing of it comes
+//! within two RTOs, it is gone.
 
 use polypath_wire::HeartbeatRepr;
 

@@ -23,13 +23,8 @@ const MAX_WAITING: usize = 8;
 const STREAM: StreamId = StreamId(0);
 
 impl Association {
-    /// The application's messages with key management's PPID on its stream would be taken for it.
-    pub(in crate::association) fn is_reserved(&self, stream: StreamId, ppid: u32) -> bool {
-        self.protection.is_some() && stream == STREAM && ppid == KEY_MANAGEMENT_PPID
-    }
-
-    /// Passes on what key management has to say, to the peer and to us: to be called after whatever may
-    /// have made it speak, which a packet that was sealed or opened does not.
+    /// Passes on what key management has to say, to the peer and to us: to be called after whatever
+    /// may have made it speak, which a packet that was sealed or opened does not.
     pub(in crate::association) fn drive_keys(&mut self, now: Time) {
         if self.protection.is_some() && !self.state.is_setup() {
             self.pass_on_key_messages(now);
@@ -148,20 +143,17 @@ impl Association {
 
     /// The client's first message goes with the COOKIE ECHO, which saves a round trip (RFC 9260
     /// section 5.1 C allows DATA there; the draft waits for the COOKIE ACK). It counts as sent
-    /// [later](Self::note_first_message): before the COOKIE ACK there is no association whose timers
-    /// could send it again, but the COOKIE ECHO is, and it with it.
+    /// [later](Self::note_first_message): before the COOKIE ACK there is no association whose
+    /// timers could send it again, but the COOKIE ECHO is, and it with it.
     pub(in crate::association) fn prepare_first_message(&mut self) {
         let tsn = self.local.initial_tsn;
         let Some(state) = self.protection.as_mut() else { return };
-        if state.first_message.is_some() {
-            return;
-        }
-        let Some(message) = state.keys.as_mut().and_then(|keys| keys.poll_message()) else {
-            return;
-        };
-        let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
-        let (stream, ppid, payload) = (STREAM, KEY_MANAGEMENT_PPID, &*message);
+        // After a stale cookie those before were of another exchange (RFC 9260 section 5.2.6).
         state.first.clear();
+        state.first_message = state.keys.as_mut().and_then(|keys| keys.poll_message());
+        let Some(message) = &state.first_message else { return };
+        let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
+        let (stream, ppid, payload) = (STREAM, KEY_MANAGEMENT_PPID, &**message);
         if self.caps.agreed.interleaving {
             let mid = self.config.reproduction.first_mid;
             let chunk = IDataChunk { tsn, stream, mid, ppid_or_fsn: ppid, flags, payload };
@@ -170,7 +162,6 @@ impl Association {
             let chunk = DataChunk { tsn, stream, ssn: Ssn(0), ppid, flags, payload };
             chunk.encode(&mut state.first);
         }
-        state.first_message = Some(message);
     }
 
     /// The DATA chunk that goes with the COOKIE ECHO; empty if there is none.

@@ -1,11 +1,12 @@
 //! Associations whose packets nobody else can read or write: the DTLS chunk
-//! (draft-ietf-tsvwg-sctp-dtls-chunk). [`agreement`] begins once both ends have said in INIT and INIT
-//! ACK what they can do, [`messages`] carries key management's messages, [`packets`] makes one chunk
-//! of all chunks of a packet and takes it apart, [`plain`] says what is believed that came without,
-//! and [`hint`] what becomes of it otherwise. Keys and ciphers are behind
-//! [`Protection`](crate::protection::Protection).
+//! (draft-ietf-tsvwg-sctp-dtls-chunk). [`agreement`] begins once both ends have said in INIT and
+//! INIT ACK what they can do, [`messages`] carries key management's messages, [`packets`] makes one
+//! chunk of all chunks of a packet and takes it apart, [`plain`] says what is believed that came
+//! without, [`hint`] what becomes of it otherwise, and [`failure`] how an association ends that has
+//! no keys any more. Keys and ciphers are behind [`Protection`](crate::protection::Protection).
 
 mod agreement;
+mod failure;
 mod hint;
 mod messages;
 mod packets;
@@ -14,7 +15,7 @@ mod plain;
 use super::{Association, State};
 use crate::event::Event;
 use crate::ids::StreamId;
-use crate::protection::ProtectionStats;
+use crate::protection::{KEY_MANAGEMENT_PPID, ProtectionStats};
 use crate::sender::SendError;
 use crate::time::Time;
 
@@ -47,9 +48,10 @@ impl Association {
         true
     }
 
-    /// Refuses messages that would be taken for key management's.
+    /// Refuses messages of the application that would be taken for key management's.
     pub(super) fn check_ppid(&self, stream: StreamId, ppid: u32) -> Result<(), SendError> {
-        if self.is_reserved(stream, ppid) {
+        let is_reserved = stream.0 == 0 && ppid == KEY_MANAGEMENT_PPID;
+        if is_reserved && self.protection.is_some() {
             return Err(SendError::ReservedPpid { ppid });
         }
         Ok(())

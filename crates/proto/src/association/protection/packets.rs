@@ -6,7 +6,7 @@ use polypath_wire::{ChecksumCheck, CommonHeader, PacketView, PacketWriter, RawCh
 use crate::association::Association;
 use crate::extension::protection::ProtectionState;
 use crate::ids::PathId;
-use crate::protection::{HEADROOM, OVERHEAD};
+use crate::protection::OVERHEAD;
 use crate::time::Time;
 
 impl Association {
@@ -25,16 +25,6 @@ impl Association {
     #[inline]
     pub(in crate::association) fn protection_reserve(&self) -> usize {
         if self.protection.is_some() { OVERHEAD } else { 0 }
-    }
-
-    /// A packet under construction with the room that protection takes.
-    #[inline]
-    pub(in crate::association) fn protected_writer<'b>(
-        &self,
-        writer: PacketWriter<'b>,
-        seals: bool,
-    ) -> PacketWriter<'b> {
-        if seals { writer.with_room(HEADROOM, OVERHEAD - HEADROOM) } else { writer }
     }
 
     /// Makes one DTLS chunk of all chunks of the packet. `None` if there is no key any more: then
@@ -65,14 +55,14 @@ impl Association {
         let sealed =
             writer.seal(|packet, at| keys.as_mut().is_some_and(|keys| keys.seal(now, packet, at)));
         if sealed.is_none() {
-            // Used up.
             self.drive_keys(now);
+            self.end_without_words();
         }
         sealed
     }
 
-    /// A packet of ours that was not sent, as it would have been without protection: what it holds can
-    /// go out again. `None` if it cannot be opened any more.
+    /// A packet of ours that was not sent, as it would have been without protection: what it holds
+    /// can go out again. `None` if it cannot be opened any more.
     pub(in crate::association) fn reopen_packet(&self, packet: &[u8]) -> Option<Vec<u8>> {
         let view = PacketView::parse(packet, ChecksumCheck::Skip).ok()?;
         let raw = view.chunks().next()?.ok().filter(|raw| raw.kind == kind::DTLS)?;
@@ -86,8 +76,9 @@ impl Association {
         self.protection.as_ref().is_some_and(|state| state.keys.is_some())
     }
 
-    /// Opens the DTLS chunk `raw` of a packet with this header: `out` is the packet then as it would
-    /// be without protection. Nothing but counters changes if it is not the peer's, or came before.
+    /// Opens the DTLS chunk `raw` of a packet with this header: `out` is the packet then as it
+    /// would be without protection. Nothing but counters changes if it is not the peer's, or came
+    /// before.
     pub(crate) fn open_packet(
         &mut self,
         now: Time,

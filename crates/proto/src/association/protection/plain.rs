@@ -6,7 +6,8 @@ use polypath_wire::{PacketView, RawChunk};
 
 use crate::association::Association;
 use crate::extension::protection::ProtectionState;
-use crate::protection::KEY_MANAGEMENT_PPID;
+use crate::ids::PathId;
+use crate::protection::{KEY_MANAGEMENT_PPID, MAX_KEY_MESSAGE};
 use crate::receiver::Incoming;
 use crate::time::Time;
 
@@ -37,9 +38,9 @@ impl Association {
         false
     }
 
-    /// Whether a chunk is looked at before there are keys at both ends: key management's data and what
-    /// carries it, set-up, and its failure. Of a peer that has its keys already (`sealed`) all data;
-    /// to what else it says we could only answer in plain, and it says it again.
+    /// Whether a chunk is looked at before there are keys at both ends: key management's data and
+    /// what carries it, set-up, and its failure. Of a peer that has its keys already (`sealed`) all
+    /// data; to what else it says we could only answer in plain, and it says it again.
     pub(in crate::association) fn admits_before_keys(
         &self,
         raw: &RawChunk<'_>,
@@ -64,9 +65,13 @@ impl Association {
 
     /// Key management's data alone, and in order: what somebody slipped in beyond it would take the
     /// place, with its TSN, of data that comes protected later. In order, it goes into the key
-    /// exchange, which fails if a byte of it is wrong.
+    /// exchange, which fails if a byte of it is wrong. And no more than a message of key management
+    /// has: who sent it may be anyone who has returned a cookie.
     fn admits_plain_data(&self, raw: &RawChunk<'_>) -> bool {
-        let Some(data) = Incoming::of(raw, crate::ids::PathId(0)) else { return false };
-        self.rx.is_next_or_old(data.tsn()) && data.is_ordered_on(0, KEY_MANAGEMENT_PPID)
+        let Some(data) = Incoming::of(raw, PathId(0)) else { return false };
+        let held = self.rx.held() as usize + data.payload().len();
+        self.rx.is_next_or_old(data.tsn())
+            && data.is_ordered_on(0, KEY_MANAGEMENT_PPID)
+            && held <= MAX_KEY_MESSAGE
     }
 }

@@ -186,8 +186,8 @@ impl Association {
         }
     }
 
-    /// The peer asks for another COOKIE ACK although its packets must be protected: it gets one where
-    /// it is known to be.
+    /// The peer asks for another COOKIE ACK although its packets must be protected: it gets one
+    /// where it is known to be.
     pub(crate) fn acknowledge_cookie_again(&mut self, source: FourTuple) {
         let known = self.paths.by_tuple(&source).filter(|p| self.paths.is_confirmed(*p));
         if let Some(path) = known.filter(|_| self.state.sends_heartbeats()) {

@@ -19,8 +19,8 @@ const STREAM: StreamId = StreamId(0);
 const MAX_WAITING: u8 = 4;
 
 impl SendQueue {
-    /// Whether key management's message is what its stream sends next. It goes before what the stream
-    /// scheduler would name: without it the peer can read nothing, and acknowledge nothing.
+    /// Whether key management's message is what its stream sends next. It goes before what the
+    /// stream scheduler would name: without it the peer can read nothing, and acknowledge nothing.
     #[inline]
     pub(crate) fn leads_with_key_message(&self) -> bool {
         self.key_messages > 0
@@ -28,6 +28,12 @@ impl SendQueue {
                 .stream(STREAM)
                 .and_then(|stream| stream.queue.front())
                 .is_some_and(|head| head.begins() && head.is_key_message(STREAM))
+    }
+
+    /// Whether a message of key management has not left whole yet.
+    #[inline]
+    pub(crate) const fn has_key_messages(&self) -> bool {
+        self.key_messages > 0
     }
 
     /// Whether a chunk is of key management's messages, and none of the application's.
