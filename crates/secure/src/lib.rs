@@ -1,5 +1,5 @@
-//! Encrypted SCTP associations: what [`polypath_proto::protection`] asks for. Records of the DTLS chunk
-//! (draft-ietf-tsvwg-sctp-dtls-chunk), keys by TLS 1.3 ([`Tls`]) or from a shared secret
+//! Encrypted SCTP associations: what [`polypath_proto::protection`] asks for. Records of the DTLS
+//! chunk (draft-ietf-tsvwg-sctp-dtls-chunk), keys by TLS 1.3 ([`Tls`]) or from a shared secret
 //! ([`PreShared`]), identities ([`Identity`]) and whom to trust ([`Trust`]). Without I/O.
 //!
 //! ```
@@ -25,7 +25,8 @@
 //! # Features
 //! - `ring` (default): ciphers and TLS 1.3 by ring and rustls.
 //! - `aws-lc-rs` (off by default): the same by aws-lc-rs and rustls; it is taken where both are on.
-//! - `pki` (off by default): X.509 certificates in place of raw public keys, for those who have them.
+//! - `pki` (off by default): X.509 certificates in place of raw public keys, for those who have
+//!   them.
 //!
 //! Without `ring` and `aws-lc-rs` there is but the [`StandIn`], for simulations.
 
@@ -45,10 +46,10 @@ mod stand_in;
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 mod tls;
 
+pub use aead::Suite;
 pub use policy::RekeyPolicy;
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 pub use psk::PreShared;
-pub use record::Suite;
 pub use session::{FixedKeys, RecordKeys};
 pub use stand_in::StandIn;
 
@@ -57,6 +58,9 @@ pub use stand_in::StandIn;
 pub use exchange::bare::{BareExchange, BareKeys};
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 pub use exchange::tls::KeyLog;
+#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
+#[doc(hidden)]
+pub use exchange::tls::RawKeyVerifier;
 #[cfg(all(feature = "pki", any(feature = "ring", feature = "aws-lc-rs")))]
 pub use exchange::tls::{CertificateError, Certificates, WallClock};
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]

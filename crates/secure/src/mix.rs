@@ -7,8 +7,8 @@ pub(crate) const fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// A sum of `bytes`, and of how many they are, that starts from `state`. Each step can be undone, so
-/// bytes that differ in one word of eight never have the same sum.
+/// A sum of `bytes`, and of how many they are, that starts from `state`. Each step can be undone,
+/// so bytes that differ in one word of eight never have the same sum.
 pub(crate) fn absorb(state: u64, bytes: &[u8]) -> u64 {
     let step = |lane: u64, word: &[u8; 8]| {
         (lane ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)

@@ -4,8 +4,8 @@ use polypath_proto::time::Duration;
 
 /// When an end asks for other keys: as soon as one of these is reached by what it sends.
 ///
-/// Beside it, half of the failed openings that a cipher bears (RFC 9147 section 4.5.3) are a reason,
-/// always.
+/// Beside it, half of the failed openings that a cipher bears (RFC 9147 section 4.5.3) are a
+/// reason, always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RekeyPolicy {
     /// Packets protected with one key. RFC 9147 allows AES-GCM 2^24.5: what is above the default of

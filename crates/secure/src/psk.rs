@@ -13,8 +13,9 @@ use polypath_proto::time::{Duration, Time};
 use zeroize::Zeroize;
 
 use crate::aead::library::hkdf;
+use crate::aead::{IV_LEN, KeyMaterial, Suite};
 use crate::policy::RekeyPolicy;
-use crate::record::{Arrival, IV_LEN, KeyMaterial, Opener, Record, Suite};
+use crate::record::{Arrival, Opener, Record};
 use crate::session::Keyring;
 
 /// The method's identifier.
@@ -26,10 +27,10 @@ const LABEL: &[u8] = b"polypath keys shared before, DTLS chunk";
 /// Key management with a secret that both ends have: 32 random bytes, never a password.
 ///
 /// The keys of each direction and epoch are derived from the secret (HKDF-SHA256, RFC 5869), both
-/// ends' parameters, and the verification tags and initial TSNs of the association. No nonce is used
-/// twice, although the secret is the same for all associations: of those numbers each end draws 64
-/// bits at random, so one honest end suffices to make the keys of each association fresh. There is
-/// no forward secrecy: who learns the secret can read what was recorded before.
+/// ends' parameters, and the verification tags and initial TSNs of the association. No nonce is
+/// used twice, although the secret is the same for all associations: of those numbers each end
+/// draws 64 bits at random, so one honest end suffices to make the keys of each association fresh.
+/// There is no forward secrecy: who learns the secret can read what was recorded before.
 #[derive(Clone)]
 pub struct PreShared {
     secret: [u8; 32],
@@ -141,8 +142,8 @@ struct PreSharedKeys {
     failed: bool,
 }
 
-/// The peer keeps two epochs, and the older one for two retransmission timeouts. Our next epoch waits
-/// for that.
+/// The peer keeps two epochs, and the older one for two retransmission timeouts. Our next epoch
+/// waits for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     /// Keys may be replaced.
@@ -202,8 +203,8 @@ impl PreSharedKeys {
         }
     }
 
-    /// Opens a packet of an epoch after the newest: the peer may have replaced its keys. One more is
-    /// tried than it should be ahead, since all packets of an epoch may have been lost.
+    /// Opens a packet of an epoch after the newest: the peer may have replaced its keys. One more
+    /// is tried than it should be ahead, since all packets of an epoch may have been lost.
     fn open_ahead(
         &mut self,
         arrival: Arrival,

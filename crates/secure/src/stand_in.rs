@@ -5,9 +5,9 @@ use std::sync::Arc;
 use polypath_proto::protection::{Agreed, KeyManagement, Protection};
 use polypath_proto::time::Time;
 
+use crate::aead::Suite;
 use crate::exchange::stand_in::StandInExchanges;
 use crate::policy::RekeyPolicy;
-use crate::record::Suite;
 use crate::session::Session;
 
 /// The method's identifier: one that nobody else will have.

@@ -15,8 +15,8 @@ use crate::session::Session;
 /// The method's identifier, which draft-porfiri-tsvwg-sctp-dtls-handshake asks for.
 const METHOD: u8 = 192;
 
-/// Keys by TLS 1.3 with mutual raw public keys (RFC 7250): this end proves its [`Identity`], and lets
-/// in whom its [`Trust`] does. Who is client and who is server, the association says.
+/// Keys by TLS 1.3 with mutual raw public keys (RFC 7250): this end proves its [`Identity`], and
+/// lets in whom its [`Trust`] does. Who is client and who is server, the association says.
 #[derive(Clone, Debug)]
 pub struct Tls {
     exchanges: Arc<TlsExchanges>,

@@ -48,7 +48,8 @@ fn keys_are_new_in_each_exchange() {
     assert_ne!(keys[0].server, keys[1].server);
 }
 
-/// What somebody changed on its way in INIT or INIT ACK: the handshake does not see it, the keys do.
+/// What somebody changed on its way in INIT or INIT ACK: the handshake does not see it, the keys
+/// do.
 #[test]
 fn a_changed_byte_of_the_parameters_gives_unlike_keys() {
     let identity = Identity::generate().unwrap();

@@ -1,5 +1,5 @@
-//! Certificates in place of raw keys. Those of `pki/` were made with openssl: a root, a server and a
-//! client of it, and a server that signed itself.
+//! Certificates in place of raw keys. Those of `pki/` were made with openssl: a root, a server and
+//! a client of it, and a server that signed itself.
 
 mod pipe;
 

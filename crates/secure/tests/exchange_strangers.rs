@@ -8,15 +8,13 @@ use std::sync::Arc;
 use pipe::{Ends, PARAMETERS, run};
 use polypath_proto::protection::{Agreed, HEADROOM, KeyManagement, Protection, Role};
 use polypath_proto::time::{Duration, Time};
-use polypath_secure::{Enrolment, Identity, RekeyPolicy, StandIn, Tls, Trust};
+use polypath_secure::{Enrolment, Identity, RawKeyVerifier, RekeyPolicy, StandIn, Tls, Trust};
 use rustls::client::AlwaysResolvesClientRawPublicKeys;
 use rustls::crypto::ring::{default_provider, sign::any_supported_type};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection};
-
-mod any_key;
 
 /// A client that shows one identity's key and signs with that of another.
 fn imposter(shown: &Identity, own: &Identity) -> ClientConnection {
@@ -27,7 +25,7 @@ fn imposter(shown: &Identity, own: &Identity) -> ClientConnection {
         .with_protocol_versions(&[&TLS13])
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(any_key::AnyKey::default()))
+        .with_custom_certificate_verifier(Arc::new(RawKeyVerifier::of_anyone()))
         .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(Arc::new(key))));
     config.enable_sni = false;
     let name = ServerName::IpAddress(core::net::Ipv4Addr::UNSPECIFIED.into());

@@ -1,5 +1,5 @@
-//! Numbers of 16 bits over paths of unlike delay and rate: no fresh packet is refused, none is taken
-//! twice, and what strangers send moves nothing.
+//! Numbers of 16 bits over paths of unlike delay and rate: no fresh packet is refused, none is
+//! taken twice, and what strangers send moves nothing.
 
 use std::collections::VecDeque;
 

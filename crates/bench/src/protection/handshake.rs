@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use polypath_secure::Identity;
+use polypath_secure::{Identity, RawKeyVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::ring::{default_provider, sign};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
@@ -13,8 +13,6 @@ use rustls::server::AlwaysResolvesServerRawPublicKeys;
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
-
-use super::any_key::AnyKey;
 
 /// Settings of both ends.
 pub(crate) struct Handshakes {
@@ -65,7 +63,7 @@ fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(AnyKey::default()))
+        .with_custom_certificate_verifier(Arc::new(RawKeyVerifier::of_anyone()))
         .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(certified(
             identity,
         )?)));
@@ -77,7 +75,7 @@ fn client_config(identity: &Identity) -> Result<Arc<ClientConfig>> {
 fn server_config(identity: &Identity) -> Result<Arc<ServerConfig>> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])?
-        .with_client_cert_verifier(Arc::new(AnyKey::default()))
+        .with_client_cert_verifier(Arc::new(RawKeyVerifier::of_anyone()))
         .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(certified(identity)?)));
     config.send_tls13_tickets = 0;
     Ok(Arc::new(config))

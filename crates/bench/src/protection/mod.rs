@@ -1,7 +1,6 @@
 //! What protection costs, as ratios of one run: of each packet, beside the cipher alone, and of
 //! setting up, beside the handshakes of rustls alone.
 
-mod any_key;
 mod cipher;
 mod handshake;
 mod packets;

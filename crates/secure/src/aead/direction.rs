@@ -6,7 +6,7 @@ pub(crate) use ::aws_lc_rs as library;
 pub(crate) use ::ring as library;
 use polypath_proto::protection::RECORD_HEADER_LEN;
 
-use crate::record::IV_LEN;
+use super::suite::IV_LEN;
 
 /// Bytes of a tag.
 pub(crate) const TAG_LEN: usize = 16;

@@ -4,11 +4,13 @@ mod direction;
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 mod real;
 mod stand_in;
+mod suite;
 
-use crate::record::{KeyMaterial, Suite};
 #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 pub(crate) use direction::library;
 pub(crate) use direction::{Cipher, Header, Nonce, SAMPLE_LEN, TAG_LEN};
+pub use suite::Suite;
+pub(crate) use suite::{IV_LEN, KeyMaterial};
 
 /// The cipher of a direction; `None` if a key has not the length that the suite asks for, or nobody
 /// was built in who knows the suite.
@@ -25,7 +27,6 @@ pub(crate) fn cipher(suite: Suite, keys: &KeyMaterial) -> Option<Box<dyn Cipher>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::IV_LEN;
 
     fn suites() -> Vec<Suite> {
         let all =

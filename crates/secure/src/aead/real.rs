@@ -3,7 +3,7 @@
 use super::direction::library::aead::quic::{self, HeaderProtectionKey};
 use super::direction::library::aead::{self, Aad, LessSafeKey, UnboundKey};
 use super::direction::{Cipher, Header, Nonce, SAMPLE_LEN, TAG_LEN};
-use crate::record::{KeyMaterial, Suite};
+use super::suite::{KeyMaterial, Suite};
 
 /// One direction's keys.
 pub(super) struct RealCipher {

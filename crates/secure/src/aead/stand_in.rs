@@ -2,8 +2,8 @@
 //! apart. As cheap as that can be, for worlds of many packets.
 
 use super::direction::{Cipher, Header, Nonce, SAMPLE_LEN, TAG_LEN};
+use super::suite::{KeyMaterial, Suite};
 use crate::mix::{absorb, mix};
-use crate::record::{KeyMaterial, Suite};
 
 /// What stands for a cipher.
 #[derive(Debug)]

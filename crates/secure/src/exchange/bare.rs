@@ -3,7 +3,7 @@
 use polypath_proto::protection::ProtectionFailure;
 
 use super::{Exchange, ExchangedKeys};
-use crate::record::{KeyMaterial, Suite};
+use crate::aead::{KeyMaterial, Suite};
 
 /// One key exchange, and nothing around it.
 #[derive(Debug)]

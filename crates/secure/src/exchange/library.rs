@@ -58,8 +58,8 @@ pub(crate) fn has_aes() -> bool {
 }
 
 /// The cipher of records that goes with one of TLS.
-pub(crate) const fn suite_of(suite: CipherSuite) -> Option<crate::record::Suite> {
-    use crate::record::Suite;
+pub(crate) const fn suite_of(suite: CipherSuite) -> Option<crate::aead::Suite> {
+    use crate::aead::Suite;
     match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => Some(Suite::Aes128Gcm),
         CipherSuite::TLS13_AES_256_GCM_SHA384 => Some(Suite::Aes256Gcm),
@@ -71,7 +71,7 @@ pub(crate) const fn suite_of(suite: CipherSuite) -> Option<crate::record::Suite>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Suite;
+    use crate::aead::Suite;
 
     fn order(aes: bool) -> [Option<Suite>; 3] {
         by_preference(aes).map(|suite| suite_of(suite.suite()))

@@ -10,7 +10,7 @@ pub(crate) mod tls;
 
 use polypath_proto::protection::ProtectionFailure;
 
-use crate::record::{KeyMaterial, Suite};
+use crate::aead::{KeyMaterial, Suite};
 
 /// Makes key exchanges of one method.
 pub(crate) trait Exchanges: core::fmt::Debug + Send + Sync {

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use polypath_proto::protection::{ProtectionFailure, Role};
 
 use super::{Exchange, ExchangedKeys, Exchanges};
+use crate::aead::{IV_LEN, KeyMaterial, Suite};
 use crate::mix::{absorb, mix, squeeze};
-use crate::record::{IV_LEN, KeyMaterial, Suite};
 
 /// The flights, in their order: content types and sizes of their records, headers included.
 const HELLO: &[(u8, usize)] = &[(HANDSHAKE, 247)];

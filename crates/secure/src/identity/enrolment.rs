@@ -1,4 +1,5 @@
-//! One-time codes: how two ends meet that know nothing of each other but what somebody carries over.
+//! One-time codes: how two ends meet that know nothing of each other but what somebody carries
+//! over.
 
 use core::fmt;
 use core::str::FromStr;

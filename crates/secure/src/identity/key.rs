@@ -180,7 +180,8 @@ Z9w7lshQhqowtrbLDFw4rXAxZuE=
         let identity = Identity::from_pkcs8_pem(ALONE).unwrap();
         assert_eq!(BASE64.encode(identity.public().spki()), PUBLIC);
         assert_eq!(*identity.to_pkcs8_pem(), ALONE);
-        // Attributes in between are rare enough that libraries refuse them: an error, never a panic.
+        // Attributes in between are rare enough that libraries refuse them: an error, never a
+        // panic.
         let _ = Identity::from_pkcs8_pem(WITH_PUBLIC_KEY);
     }
 

@@ -1,5 +1,5 @@
-//! Who is who: an end is its Ed25519 key, as in ssh and WireGuard. Keys, their fingerprints, and whom
-//! to let in. Texts alone: what reads and writes the files is above.
+//! Who is who: an end is its Ed25519 key, as in ssh and WireGuard. Keys, their fingerprints, and
+//! whom to let in. Texts alone: what reads and writes the files is above.
 
 mod allow_list;
 mod enrolment;

@@ -8,8 +8,8 @@ use polypath_proto::time::{Duration, Time};
 use super::window::MAX_BITS;
 
 /// A sample is taken each time that the highest number has grown by this. So between two samples
-/// the number of any time is known to a part of the 32,768 that 16 bits tell apart, however the rate
-/// changes; and 256 samples (6 KiB) suffice for all numbers that are still taken.
+/// the number of any time is known to a part of the 32,768 that 16 bits tell apart, however the
+/// rate changes; and 256 samples (6 KiB) suffice for all numbers that are still taken.
 const STEP: u64 = 4096;
 
 /// From this size of the window on there are samples. Below, all numbers that are taken are told
@@ -74,8 +74,8 @@ impl History {
     }
 }
 
-/// Two to the power of this many nanoseconds are a tick: a microsecond, so that products of time and
-/// numbers have room in 64 bits, whose division is quick.
+/// Two to the power of this many nanoseconds are a tick: a microsecond, so that products of time
+/// and numbers have room in 64 bits, whose division is quick.
 const TICK: u32 = 10;
 
 const fn ticks(from: Time, to: Time) -> u64 {

@@ -7,15 +7,12 @@ mod numbers;
 mod open;
 mod paths;
 mod seal;
-mod suite;
 mod window;
 
 pub(crate) use layout::Record;
 pub(crate) use open::{Arrival, Opener};
 pub(crate) use paths::Paths;
 pub(crate) use seal::Sealer;
-pub use suite::Suite;
-pub(crate) use suite::{IV_LEN, KeyMaterial};
 
 use crate::aead::Nonce;
 

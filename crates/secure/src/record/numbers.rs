@@ -47,9 +47,9 @@ impl Numbers {
     /// be so late, and delivered the number `last` before; the likeliest first.
     ///
     /// On a sparse path its own last number says nothing: at 10 Gbit/s 890,000 numbers pass between
-    /// heartbeats of a second. But what other paths deliver at this moment was sent when this record
-    /// was, less the lag. On a dense path the lag may jump, as its queue does, and its own last
-    /// number stays near.
+    /// heartbeats of a second. But what other paths deliver at this moment was sent when this
+    /// record was, less the lag. On a dense path the lag may jump, as its queue does, and its own
+    /// last number stays near.
     pub(super) fn likely(
         &self,
         now: Time,
@@ -83,8 +83,8 @@ impl Numbers {
         self.window.is_fresh(number)
     }
 
-    /// Whether so many numbers are told apart that those of 16 bits may have several meanings, and it
-    /// is worth while to remember what paths do.
+    /// Whether so many numbers are told apart that those of 16 bits may have several meanings, and
+    /// it is worth while to remember what paths do.
     pub(super) fn need_paths(&self) -> bool {
         self.history.is_kept()
     }

@@ -5,10 +5,10 @@ use polypath_proto::protection::OpenError;
 use polypath_proto::time::Time;
 
 use super::layout::{self, Record};
+use super::nonce;
 use super::numbers::{Likely, Numbers};
 use super::paths::{Known, Paths};
-use super::{KeyMaterial, Suite, nonce};
-use crate::aead::{Cipher, Nonce, TAG_LEN, cipher};
+use crate::aead::{Cipher, KeyMaterial, Nonce, Suite, TAG_LEN, cipher};
 
 /// What packets of one epoch are opened with.
 #[derive(Debug)]
@@ -67,8 +67,9 @@ impl Opener {
         Ok(())
     }
 
-    /// Tries one number after another until the record opens: what else is likely but the first, which
-    /// was tried, then what else ends with `low`. Those that were taken already are not tried.
+    /// Tries one number after another until the record opens: what else is likely but the first,
+    /// which was tried, then what else ends with `low`. Those that were taken already are not
+    /// tried.
     fn find(
         &mut self,
         now: Time,

@@ -3,8 +3,8 @@
 use polypath_proto::protection::HEADROOM;
 
 use super::layout::{self, Record};
-use super::{KeyMaterial, Suite, nonce};
-use crate::aead::{Cipher, Nonce, TAG_LEN, cipher};
+use super::nonce;
+use crate::aead::{Cipher, KeyMaterial, Nonce, Suite, TAG_LEN, cipher};
 
 /// What packets of one epoch are sealed with.
 #[derive(Debug)]

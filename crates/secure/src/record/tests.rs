@@ -1,10 +1,12 @@
-//! Records against those of an independent encoder (`tools/records-golden.py`), and what is refused.
+//! Records against those of an independent encoder (`tools/records-golden.py`), and what is
+//! refused.
 
 use polypath_proto::PathId;
 use polypath_proto::protection::{HEADROOM, OVERHEAD, OpenError, TRAILER};
 use polypath_proto::time::Time;
 
 use super::*;
+use crate::aead::{IV_LEN, KeyMaterial, Suite};
 
 /// A chunk around `content`, without padding behind it.
 fn seal(sealer: &mut Sealer, content: &[u8]) -> Vec<u8> {
@@ -186,7 +188,8 @@ mod golden {
             if field(line, "inner_padding") == "0" {
                 let mut sealer = Sealer::new(epoch, suite, &keys).unwrap();
                 sealer.set_sealed(number);
-                // Beyond what AES-GCM may seal with one key there is a refusal in place of a record.
+                // Beyond what AES-GCM may seal with one key there is a refusal in place of a
+                // record.
                 if number < suite.max_sealed() {
                     assert_eq!(seal(&mut sealer, &content), chunk, "{line}");
                     count += 1;

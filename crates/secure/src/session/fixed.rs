@@ -6,8 +6,8 @@ use polypath_proto::protection::{OpenError, Protection, ProtectionEvent, Protect
 use polypath_proto::time::{Duration, Time};
 
 use super::Keyring;
+use crate::aead::{IV_LEN, KeyMaterial, Suite};
 use crate::policy::RekeyPolicy;
-use crate::record::{IV_LEN, KeyMaterial, Suite};
 
 /// The keys of one direction, as DTLS 1.3 has them (RFC 9147 sections 4.2.3 and 5.3).
 #[derive(Clone, Copy)]

@@ -4,8 +4,9 @@ use polypath_proto::PathId;
 use polypath_proto::protection::{OpenError, ProtectionStats};
 use polypath_proto::time::{Duration, Time};
 
+use crate::aead::{KeyMaterial, Suite};
 use crate::policy::RekeyPolicy;
-use crate::record::{Arrival, KeyMaterial, Opener, Paths, Record, Sealer, Suite};
+use crate::record::{Arrival, Opener, Paths, Record, Sealer};
 
 /// The keys of an association.
 #[derive(Debug)]
@@ -56,8 +57,8 @@ impl Keyring {
         self.read.as_ref().map(Opener::epoch)
     }
 
-    /// Packets of this epoch are opened from now on, too; no more those of the epoch before the last.
-    /// False if the keys are not the suite's.
+    /// Packets of this epoch are opened from now on, too; no more those of the epoch before the
+    /// last. False if the keys are not the suite's.
     pub(crate) fn install_read(&mut self, epoch: u64, suite: Suite, keys: &KeyMaterial) -> bool {
         let opener = Opener::new(epoch, suite, keys);
         let installed = opener.is_some();
@@ -72,8 +73,8 @@ impl Keyring {
         self.drain = Drain::Waiting;
     }
 
-    /// The keys of this epoch, the newest, will not be used after all. No effect if those before have
-    /// gone: then they are used already.
+    /// The keys of this epoch, the newest, will not be used after all. No effect if those before
+    /// have gone: then they are used already.
     pub(crate) fn withdraw_read(&mut self, epoch: u64) {
         if self.newest() == Some(epoch) && self.old.is_some() {
             self.read = self.old.take();
@@ -221,7 +222,8 @@ impl Keyring {
         }
     }
 
-    /// Whether a key is used up for good: nothing more may be sealed with it, or tried to be opened.
+    /// Whether a key is used up for good: nothing more may be sealed with it, or tried to be
+    /// opened.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.write.as_ref().is_some_and(Sealer::is_exhausted)
             || self.read.as_ref().is_some_and(Opener::is_exhausted)

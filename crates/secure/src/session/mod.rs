@@ -33,8 +33,8 @@ pub(crate) struct Session {
     exchanges: Arc<dyn Exchanges>,
     /// Both ends' parameters, the client's first.
     context: Box<[u8]>,
-    /// Ours in the first exchange. In others, who begins is client; this one then decides who of two
-    /// that begin at once.
+    /// Ours in the first exchange. In others, who begins is client; this one then decides who of
+    /// two that begin at once.
     role: Role,
     keys: Keyring,
     /// Who the peer proved to be in the first exchange.

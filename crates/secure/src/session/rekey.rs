@@ -62,8 +62,8 @@ impl Session {
     }
 
     /// Whether a ClientHello of the peer is ignored because of ours: both began at once. That of
-    /// the end with the client's role counts ("Simultaneous Rekey Resolution"). Drops our attempt if
-    /// the peer's counts.
+    /// the end with the client's role counts ("Simultaneous Rekey Resolution"). Drops our attempt
+    /// if the peer's counts.
     pub(super) fn resolve_collision(&mut self) -> bool {
         let ours = self.under_way.as_ref().is_some_and(|exchange| exchange.role == Role::Client);
         if !ours || self.phase != Phase::Established {

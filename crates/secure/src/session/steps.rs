@@ -124,8 +124,8 @@ impl Session {
         if installed { Ok(()) } else { Err(exchange_error("keys of the wrong length")) }
     }
 
-    /// The server may use the new keys from now on; we do once it says so, protected: what it has to
-    /// say against us comes in plain.
+    /// The server may use the new keys from now on; we do once it says so, protected: what it has
+    /// to say against us comes in plain.
     fn client_has_keys(&mut self, epoch: u64, keys: ExchangedKeys) -> bool {
         if !self.keys.install_read(epoch, keys.suite, &keys.server) {
             return false;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use polypath_proto::protection::{HEADROOM, OpenError, Protection};
 
 use super::*;
+use crate::aead::Suite;
 use crate::exchange::stand_in::StandInExchanges;
-use crate::record::Suite;
 
 const RTO: Duration = Duration::from_millis(100);
 

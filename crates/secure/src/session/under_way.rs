@@ -3,8 +3,8 @@
 use polypath_proto::protection::{MAX_KEY_MESSAGE, ProtectionFailure, Role};
 use polypath_proto::time::{Duration, Time};
 
+use crate::aead::{KeyMaterial, Suite};
 use crate::exchange::Exchange;
-use crate::record::{KeyMaterial, Suite};
 
 /// How long an exchange that replaces keys may take until it has them. From there on it is not
 /// given up: the peer may seal with them at any moment, or already does.

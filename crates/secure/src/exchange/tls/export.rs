@@ -3,15 +3,15 @@
 use rustls::{Connection, Error};
 
 use super::super::ExchangedKeys;
-use crate::record::{KeyMaterial, Suite};
+use crate::aead::{KeyMaterial, Suite};
 
 const LABEL: &[u8] = b"EXPORTER_TLS_FOR_DTLS_IN_SCTP";
 
 /// The key role of what protects packets; restart keys are not used.
 const PRIMARY: u8 = 0;
 
-/// Of a finished handshake. `parameters` are those of both ends, the client's first: who changed one
-/// of them on its way gets ends with unlike keys.
+/// Of a finished handshake. `parameters` are those of both ends, the client's first: who changed
+/// one of them on its way gets ends with unlike keys.
 pub(super) fn keys(
     connection: &Connection,
     suite: Suite,

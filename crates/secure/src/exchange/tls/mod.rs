@@ -16,3 +16,4 @@ pub(crate) use config::TlsExchanges;
 pub use key_log::KeyLog;
 #[cfg(feature = "pki")]
 pub use pki::{CertificateError, Certificates, WallClock};
+pub use verifier::RawKeyVerifier;

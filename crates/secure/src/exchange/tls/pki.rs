@@ -15,7 +15,7 @@ use rustls::time_provider::TimeProvider;
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
 
 use super::no_time::NoTime;
-use super::verifier::{Gate, no_tls12};
+use super::verifier::{Gate, tls13_signatures};
 use crate::exchange::library;
 
 /// Tells what time it is: certificates have dates.
@@ -151,6 +151,10 @@ pub(super) struct CertificateVerifier {
 }
 
 impl CertificateVerifier {
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+
     fn verify(
         &self,
         message: &[u8],
@@ -181,27 +185,7 @@ impl ServerCertVerifier for CertificateVerifier {
         }
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
+    tls13_signatures!();
 }
 
 impl ClientCertVerifier for CertificateVerifier {
@@ -221,25 +205,5 @@ impl ClientCertVerifier for CertificateVerifier {
         }
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
+    tls13_signatures!();
 }

@@ -12,6 +12,7 @@ use rustls::{
     SignatureScheme,
 };
 
+use crate::exchange::library;
 use crate::identity::{PublicKey, Trust};
 
 /// Lets the peer of one exchange in, or not, and remembers who it was.
@@ -65,12 +66,23 @@ impl Gate {
 
 /// Takes raw Ed25519 keys alone.
 #[derive(Debug)]
-pub(super) struct RawKeyVerifier {
+pub struct RawKeyVerifier {
     gate: Arc<Gate>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl RawKeyVerifier {
+    /// For handshakes of rustls by itself, which tests and benchmarks compare with: any key whose
+    /// signature is right.
+    pub fn of_anyone() -> Self {
+        let gate = Arc::new(Gate::new(Trust::anyone(), None));
+        Self::new(gate, library::provider().signature_verification_algorithms)
+    }
+
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
     pub(super) fn new(gate: Arc<Gate>, algorithms: WebPkiSupportedAlgorithms) -> Self {
         Self { gate, algorithms }
     }
@@ -98,7 +110,34 @@ pub(super) fn no_tls12() -> Error {
     PeerIncompatible::Tls12NotOffered.into()
 }
 
-const SCHEMES: [SignatureScheme; 1] = [SignatureScheme::ED25519];
+/// What clients and servers ask of a verifier in the same words; `verify` and `schemes` are its own.
+macro_rules! tls13_signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            Err($crate::exchange::tls::verifier::no_tls12())
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.verify(message, certificate, signed)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.schemes()
+        }
+    };
+}
+#[cfg(feature = "pki")]
+pub(super) use tls13_signatures;
 
 impl ServerCertVerifier for RawKeyVerifier {
     fn verify_server_cert(
@@ -113,27 +152,7 @@ impl ServerCertVerifier for RawKeyVerifier {
         Ok(ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, key, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        SCHEMES.to_vec()
-    }
+    tls13_signatures!();
 
     fn requires_raw_public_keys(&self) -> bool {
         true
@@ -155,27 +174,7 @@ impl ClientCertVerifier for RawKeyVerifier {
         Ok(ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        key: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verify(message, key, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        SCHEMES.to_vec()
-    }
+    tls13_signatures!();
 
     fn requires_raw_public_keys(&self) -> bool {
         true

@@ -12,8 +12,8 @@ pub enum Suite {
     Aes256Gcm,
     /// TLS_CHACHA20_POLY1305_SHA256.
     ChaCha20Poly1305,
-    /// No cipher at all: tags that tell changed packets apart, made with a key that everybody knows,
-    /// of the same sizes. For simulations and tests.
+    /// No cipher at all: tags that tell changed packets apart, made with a key that everybody
+    /// knows, of the same sizes. For simulations and tests.
     StandIn,
 }
 
