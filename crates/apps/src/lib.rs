@@ -1,8 +1,8 @@
 //! Applications over [`polypath_net`]: protocols of their own on top of associations, without a
 //! terminal.
 //!
-//! What users write about the two ends becomes addresses ([`place`]), and who they are is kept in files
-//! ([`keys`]); [`perf`] measures, [`transfer`] carries files:
+//! What users write about the two ends becomes addresses ([`place`]), and who they are is kept in
+//! files ([`keys`]); [`perf`] measures, [`transfer`] carries files:
 //!
 //! ```
 //! use polypath_apps::place::{self, Ends};

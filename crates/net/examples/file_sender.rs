@@ -1,7 +1,7 @@
 //! Sends a file to the echo server over one path per local address, and checks what comes back.
 //!
-//! `cargo run -p polypath-net --example file_sender -- pp:... Cargo.toml 127.0.0.1:9899,127.0.0.2:9899
-//! 127.0.0.3 127.0.0.4`, with the fingerprint that the server prints
+//! `cargo run -p polypath-net --example file_sender -- pp:... Cargo.toml
+//! 127.0.0.1:9899,127.0.0.2:9899 127.0.0.3 127.0.0.4`, with the fingerprint that the server prints
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};

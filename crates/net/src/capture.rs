@@ -83,7 +83,8 @@ impl Capture {
         Self::begin(out, Shows::Plain)
     }
 
-    /// Begins a capture file with the bytes on the wire: what is in protected packets cannot be read.
+    /// Begins a capture file with the bytes on the wire: what is in protected packets cannot be
+    /// read.
     ///
     /// # Errors
     /// When the output fails.

@@ -75,8 +75,8 @@ impl Endpoint {
     }
 
     /// The next peer that connected and was not let in, because no keys could be agreed on with it;
-    /// `None` when the endpoint was [closed](Self::close). Of those that nobody asks for, the latest
-    /// are kept, and [`Refusal::missed`] tells of the others. Cancel-safe.
+    /// `None` when the endpoint was [closed](Self::close). Of those that nobody asks for, the
+    /// latest are kept, and [`Refusal::missed`] tells of the others. Cancel-safe.
     pub async fn refused(&self) -> Option<Refusal> {
         let shared = &self.inner.shared;
         loop {

@@ -215,8 +215,8 @@ pub enum ConnectError {
         /// What it said, at most 256 bytes of it; empty if it said nothing.
         reason: Bytes,
     },
-    /// It ended before it was set up: [`Closed::NoProtection`] and [`Closed::Unprotected`] tell what
-    /// keys have to do with it.
+    /// It ended before it was set up: [`Closed::NoProtection`] and [`Closed::Unprotected`] tell
+    /// what keys have to do with it.
     #[error(transparent)]
     Closed(#[from] Closed),
 }

@@ -25,8 +25,8 @@
 //! ```
 //!
 //! Packets are encrypted (draft-ietf-tsvwg-sctp-dtls-chunk), with keys that the ends agree on by
-//! TLS 1.3; each knows the other by its public key. [`Config::insecure_client`] says what is given up
-//! without.
+//! TLS 1.3; each knows the other by its public key. [`Config::insecure_client`] says what is given
+//! up without.
 //!
 //! # Features
 //! One of these is needed:

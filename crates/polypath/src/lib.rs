@@ -70,12 +70,11 @@
 //! are made with `..Default::default()`. An enumeration without the mark gets another variant with
 //! a new major version only.
 //!
-//! # Security
-//! Packets are encrypted (draft-ietf-tsvwg-sctp-dtls-chunk), with keys that the ends agree on by
-//! TLS 1.3. Each proves to have the private key of its [`Identity`], and lets in whom its [`Trust`]
-//! does; who that was, [`Association::peer_identity`] tells. Who wants to be sure at first contact
-//! compares [fingerprints](Fingerprint), as with ssh. [`Config::insecure_client`] says what is given
-//! up without.
+//! # Security Packets are encrypted (draft-ietf-tsvwg-sctp-dtls-chunk), with keys that the ends
+//! agree on by TLS 1.3. Each proves to have the private key of its [`Identity`], and lets in whom
+//! its [`Trust`] does; who that was, [`Association::peer_identity`] tells. Who wants to be sure at
+//! first contact compares [fingerprints](Fingerprint), as with ssh. [`Config::insecure_client`]
+//! says what is given up without.
 //!
 //! # Features
 //! One of these is needed:

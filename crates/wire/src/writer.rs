@@ -141,9 +141,9 @@ impl<'b> PacketWriter<'b> {
         self.buf.splice(at..at, bytes);
     }
 
-    /// Has what stands behind the common header made one protected chunk: `seal` is given the buffer
-    /// and where the headroom begins. `None`, and the buffer is as it was before, if it says that it
-    /// cannot.
+    /// Has what stands behind the common header made one protected chunk: `seal` is given the
+    /// buffer and where the headroom begins. `None`, and the buffer is as it was before, if it says
+    /// that it cannot.
     #[inline]
     pub fn seal(self, seal: impl FnOnce(&mut Vec<u8>, usize) -> bool) -> Option<Self> {
         if !seal(self.buf, self.start + COMMON_HEADER_LEN) {

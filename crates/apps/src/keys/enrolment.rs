@@ -2,9 +2,9 @@
 //!
 //! Both derive the same key pair from the code, and their first association runs with that pair at
 //! both ends: nobody else gets through. In it the client tells its permanent public key. The server
-//! writes it down and answers with its own, which the client writes down. Neither has to prove there
-//! that it owns the key: it does so in every association that follows, and whoever tells the key of
-//! another gains nothing.
+//! writes it down and answers with its own, which the client writes down. Neither has to prove
+//! there that it owns the key: it does so in every association that follows, and whoever tells the
+//! key of another gains nothing.
 
 use std::time::Duration;
 

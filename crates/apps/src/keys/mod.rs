@@ -1,8 +1,8 @@
 //! Who this host is, whom it knows and whom it lets in: the files that say so.
 //!
-//! A host is its Ed25519 key, made at first use ([`Home::load_or_make_identity`]). Peers that were met
-//! are lines of a file ([`KnownPeersFile`]), and so are those that a server lets in ([`AllowFile`]).
-//! A one-time code makes two hosts known to each other ([`enrolment`]).
+//! A host is its Ed25519 key, made at first use ([`Home::load_or_make_identity`]). Peers that were
+//! met are lines of a file ([`KnownPeersFile`]), and so are those that a server lets in
+//! ([`AllowFile`]). A one-time code makes two hosts known to each other ([`enrolment`]).
 
 mod allowed;
 pub mod enrolment;

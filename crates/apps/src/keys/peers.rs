@@ -134,7 +134,8 @@ impl KnownPeersFile {
     }
 }
 
-/// One name with another key is enough to refuse; one with this key, among unknown ones, to know it.
+/// One name with another key is enough to refuse; one with this key, among unknown ones, to know
+/// it.
 fn judge(known: &KnownPeers, names: &PeerNames, key: Fingerprint) -> Verdict {
     let mut verdict = Verdict::Unknown;
     for name in &names.0 {

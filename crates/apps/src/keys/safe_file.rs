@@ -19,8 +19,8 @@ pub(super) struct Opened {
     pub(super) mode: u32,
 }
 
-/// Opens a file; `None` if there is none. Links are followed. What is judged is what was opened, and
-/// nothing is waited for that is no file.
+/// Opens a file; `None` if there is none. Links are followed. What is judged is what was opened,
+/// and nothing is waited for that is no file.
 pub(super) fn open(path: &Path) -> Result<Option<Opened>, KeyError> {
     let flags = OFlags::NONBLOCK.bits();
     let file = match OpenOptions::new().read(true).custom_flags(flags as i32).open(path) {

@@ -1,5 +1,5 @@
-//! Who a sender is. Not a proof: whoever is told, or sees packets that are not encrypted, may say the
-//! same.
+//! Who a sender is. Not a proof: whoever is told, or sees packets that are not encrypted, may say
+//! the same.
 //!
 //! A sender keeps a secret and tells each receiver another hash of it, so that a receiver does not
 //! learn what the sender is called elsewhere. A receiver keeps hashes of those. An identity keeps

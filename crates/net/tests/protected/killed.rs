@@ -1,5 +1,5 @@
-//! A peer whose process is killed: its host says so, in plain, and is believed once nothing protected
-//! comes any more.
+//! A peer whose process is killed: its host says so, in plain, and is believed once nothing
+//! protected comes any more.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::SocketAddr;

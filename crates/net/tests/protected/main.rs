@@ -1,5 +1,5 @@
-//! Encrypted associations of one process over the loopback device, in front of those who listen, lie,
-//! or are somebody else; and one whose peer's process is killed.
+//! Encrypted associations of one process over the loopback device, in front of those who listen,
+//! lie, or are somebody else; and one whose peer's process is killed.
 
 mod captures;
 mod killed;
@@ -116,7 +116,8 @@ async fn an_association_with_settings_of_its_own_is_protected_all_the_same() {
     echo(&a, &b, 1).await;
 }
 
-/// What only one endpoint does not need: certificates, files, a clock. Ten at once are not mixed up.
+/// What only one endpoint does not need: certificates, files, a clock. Ten at once are not mixed
+/// up.
 #[tokio::test]
 async fn many_clients_are_told_apart_by_their_keys() {
     let theirs = identity();

@@ -65,6 +65,6 @@ pub const DELAYED_ACK_CMT: u16 = 0x8dac;
 /// "Fewer and shorter SACKs will do for me" (as ack frequency of QUIC,
 /// draft-ietf-quic-ack-frequency): another parameter of this project without a value.
 pub const SACK_THINNING: u16 = 0x8d7a;
-/// "Your HEARTBEAT came at this time": 32 bits, microseconds of the receiver's clock. A parameter of
-/// this project for HEARTBEAT ACKs to a peer that agreed to [`SACK_THINNING`].
+/// "Your HEARTBEAT came at this time": 32 bits, microseconds of the receiver's clock. A parameter
+/// of this project for HEARTBEAT ACKs to a peer that agreed to [`SACK_THINNING`].
 pub const HEARTBEAT_RECEIVED: u16 = 0x8d7b;
