@@ -1,12 +1,17 @@
 //! Addresses of this host that come and go while an endpoint lives.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::OwnedFd;
 use std::task::{Context, Poll};
 
-use if_watch::IfEvent;
-use if_watch::tokio::IfWatcher;
 use polypath_proto::config::MAX_PATHS;
+use rustix::io::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+use tokio::io::ReadBuf;
+use tokio::net::UdpSocket;
 
 use crate::local_address::LocalAddress;
 use crate::socket::is_link_local;
@@ -86,40 +91,85 @@ pub(crate) enum Change {
 }
 
 /// Hears of changes. Lives in the reactor's runtime.
+///
+/// The kernel only says that something has changed; what, is found by comparing the addresses that
+/// there are with those of before. So nothing is missed when there were more messages than the
+/// socket holds, and an address of a device that comes up later than its address is found, too.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     follow: Follow,
-    events: IfWatcher,
+    told: UdpSocket,
+    /// All addresses of this host, as they were last.
+    known: Vec<LocalAddress>,
+    changes: VecDeque<Change>,
 }
 
 impl Watcher {
     /// Must be called within a runtime.
     pub(crate) fn new(follow: Follow) -> io::Result<Self> {
-        Ok(Self { follow, events: IfWatcher::new()? })
+        // Not a socket of UDP, but one that the runtime can wait for as for such.
+        let told = UdpSocket::from_std(changes_of_addresses()?.into())?;
+        let mut new = Self { follow, told, known: Vec::new(), changes: VecDeque::new() };
+        new.compare()?;
+        Ok(new)
     }
 
     /// The next change; what was there from the beginning comes first.
     pub(crate) fn poll_change(&mut self, cx: &mut Context<'_>) -> Poll<Change> {
         loop {
-            match self.events.poll_if_event(cx) {
-                Poll::Ready(Ok(IfEvent::Up(net))) => {
-                    if let Some(own) = self.find_address(net.addr()) {
-                        return Poll::Ready(Change::Came(own));
-                    }
-                }
-                Poll::Ready(Ok(IfEvent::Down(net))) => {
-                    return Poll::Ready(Change::Went(net.addr()));
+            if let Some(change) = self.changes.pop_front() {
+                return Poll::Ready(change);
+            }
+            if !self.is_told(cx) {
+                return Poll::Pending;
+            }
+            // Where that fails descriptors are short, it may be: the next change tells of this one
+            // as well.
+            let _ = self.compare();
+        }
+    }
+
+    /// Whether anything has changed. What is said of it is not looked at.
+    fn is_told(&self, cx: &mut Context<'_>) -> bool {
+        let mut told = false;
+        loop {
+            // What does not fit is dropped by the kernel.
+            let mut message = [0; 16];
+            match self.told.poll_recv(cx, &mut ReadBuf::new(&mut message)) {
+                Poll::Pending => return told,
+                Poll::Ready(Ok(())) => told = true,
+                // There were more than the socket holds.
+                Poll::Ready(Err(e)) if Errno::from_io_error(&e) == Some(Errno::NOBUFS) => {
+                    told = true;
                 }
                 // What it could not hear it will not hear by asking again at once.
-                Poll::Ready(Err(_)) | Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(_)) => return told,
             }
         }
     }
 
-    fn find_address(&self, address: IpAddr) -> Option<LocalAddress> {
-        let mut own = list_own().ok()?;
-        own.find(|own| own.address == address && self.follow.admits_address(own))
+    fn compare(&mut self) -> io::Result<()> {
+        let now: Vec<LocalAddress> = list_own()?.collect();
+        let went = self.known.iter().filter(|own| !now.contains(own));
+        self.changes.extend(went.map(|own| Change::Went(own.address)));
+        let came = now.iter().filter(|own| !self.known.contains(own));
+        let followed = came.filter(|own| self.follow.admits_address(own));
+        self.changes.extend(followed.cloned().map(Change::Came));
+        self.known = now;
+        Ok(())
     }
+}
+
+/// A socket that has something to read whenever addresses or devices of this host change
+/// (rtnetlink(7)).
+fn changes_of_addresses() -> io::Result<OwnedFd> {
+    // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR.
+    const GROUPS: u32 = 0x1 | 0x10 | 0x100;
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    // Protocol 0 is NETLINK_ROUTE.
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+    bind(&socket, &SocketAddrNetlink::new(0, GROUPS))?;
+    Ok(socket)
 }
 
 #[cfg(test)]

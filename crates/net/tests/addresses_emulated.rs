@@ -102,3 +102,48 @@ async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
     a.abort("done");
     b.closed().await;
 }
+
+/// Until the endpoint has a socket at `address`, or none any more.
+async fn has_address(endpoint: &Endpoint, address: &str, wanted: bool) {
+    let address: IpAddr = address.parse().unwrap();
+    for _ in 0..200 {
+        if endpoint.local_addresses().iter().any(|own| own.ip() == address) == wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{:?} while {address} there: {wanted}", endpoint.local_addresses());
+}
+
+#[tokio::test]
+async fn devices_that_come_up_later_and_storms_of_changes_are_followed() {
+    let Some(emulation) = for_tests::build(network()) else { return };
+    ip(&emulation, &["link", "set", "ab", "down"]);
+    let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];
+    let follow = Follow::families_of(&local).on_devices(["aa", "ab"]);
+    let client = config(Config::insecure_client(local)).follow(follow);
+    let bind = || emulation.namespace(Host::Client).run(|| Endpoint::bind(client));
+    let client = bind().unwrap().unwrap();
+    emulation.start().unwrap();
+    has_address(&client, "10.0.1.1", true).await;
+    has_address(&client, "10.0.2.1", false).await;
+    // Its address is there already: only the device says that it counts from now on.
+    ip(&emulation, &["link", "set", "ab", "up"]);
+    has_address(&client, "10.0.2.1", true).await;
+    ip(&emulation, &["link", "set", "ab", "down"]);
+    has_address(&client, "10.0.2.1", false).await;
+
+    // More messages at once than the socket that tells of them holds.
+    let change =
+        |what: &str, n: u32| format!("address {what} 10.9.{}.{}/32 dev aa\n", n / 250, n % 250 + 1);
+    let mut storm: String = (0..600).map(|n| change("add", n)).collect();
+    storm.extend((0..600).map(|n| change("del", n)));
+    storm.push_str("link set ab up\n");
+    let file = std::env::temp_dir().join(format!("polypath-storm-{}", std::process::id()));
+    std::fs::write(&file, storm).unwrap();
+    ip(&emulation, &["-batch", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    has_address(&client, "10.0.2.1", true).await;
+    has_address(&client, "10.9.2.1", false).await;
+    has_address(&client, "10.0.1.1", true).await;
+}
