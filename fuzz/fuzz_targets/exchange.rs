@@ -280,10 +280,11 @@ impl World {
             return None;
         }
         self.ends[from].sealed = true;
-        let chunk = &packet[..usize::from(u16::from_be_bytes([packet[2], packet[3]]))];
-        let mut out = Vec::new();
-        let result = self.ends[1 - from].keys.open(self.now, Some(PathId(0)), chunk, &mut out);
-        assert_eq!(out, if result.is_ok() { &b"some chunks"[..] } else { &[] });
+        packet.truncate(usize::from(u16::from_be_bytes([packet[2], packet[3]])));
+        let result = self.ends[1 - from].keys.open(self.now, Some(PathId(0)), &mut packet);
+        if let Ok(content) = result.clone() {
+            assert_eq!(&packet[content], b"some chunks");
+        }
         Some(result.is_ok())
     }
 

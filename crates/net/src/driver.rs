@@ -332,16 +332,19 @@ fn is_shown_inside(capture: &Capture, flow: Flow, packet: &[u8]) -> bool {
     capture.wants_plain() && flow.assoc.is_some() && is_sealed(packet)
 }
 
-fn take_in(shared: &Shared, inbox: &Inbox, capture: Option<&Capture>, local: SocketAddr) {
+fn take_in(shared: &Shared, inbox: &mut Inbox, capture: Option<&Capture>, local: SocketAddr) {
     let now = shared.clock.now();
     let mut state = shared.lock();
     for (remote, packet) in inbox.packets() {
         let tuple = FourTuple { local, remote };
+        let Some(capture) = capture else {
+            state.core.handle_datagram_in_place(now, tuple, packet);
+            continue;
+        };
         state.core.handle_datagram(now, tuple, packet);
-        match (capture, state.core.plain_received()) {
-            (Some(capture), Some(plain)) => capture.write_plain(tuple, false, plain),
-            (Some(capture), None) => capture.write_packet(tuple, false, packet),
-            (None, _) => {}
+        match state.core.plain_received() {
+            Some(plain) => capture.write_plain(tuple, false, plain),
+            None => capture.write_packet(tuple, false, packet),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! one DTLS chunk with all its chunks inside.
 
 use core::fmt;
+use core::ops::Range;
 
 use bytes::Bytes;
 
@@ -121,9 +122,11 @@ pub trait Protection: fmt::Debug + Send {
     /// the packet must not be sent.
     fn seal(&mut self, now: Time, packet: &mut Vec<u8>, at: usize) -> bool;
 
-    /// Opens a DTLS chunk, given with its header and without padding, that came on `path` (if that
-    /// is known), and appends the chunks in it to `out`. On an error `out` is as it was, and so is
-    /// everything else but counters: nothing of a packet is believed before it has opened.
+    /// Opens a DTLS chunk where it stands, given with its header and without padding, that came on
+    /// `path` (if that is known): the chunks in it are in this range of `chunk` then, of which the
+    /// first [`HEADROOM`] bytes are no part. On an error the bytes of `chunk` are worth nothing, and
+    /// everything else but counters is as it was: nothing of a packet is believed before it has
+    /// opened.
     ///
     /// # Errors
     /// If it is not what the peer sealed, or came before.
@@ -131,9 +134,8 @@ pub trait Protection: fmt::Debug + Send {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError>;
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError>;
 
     /// Opens a DTLS chunk, given with its header and without padding, that we sealed a moment ago,
     /// and appends its chunks to `out`: what the system refused to send is sent again in another

@@ -1,6 +1,7 @@
 //! Keys shared before (method 0 of draft-ietf-tsvwg-sctp-dtls-chunk section 10.1): no messages, and
 //! the first packet behind set-up is protected.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -208,9 +209,9 @@ impl PreSharedKeys {
     fn open_ahead(
         &mut self,
         arrival: Arrival,
-        record: &Record<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
+        record: &Record,
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
         let newest = self.keys.newest().ok_or(OpenError::NoKey)?;
         let named = |epoch: &u64| *epoch as u8 & 3 == record.epoch_bits();
         let epoch = (newest + 1..=newest + 2).find(named).ok_or(OpenError::NoKey)?;
@@ -218,7 +219,7 @@ impl PreSharedKeys {
             self.next = self.opener(epoch);
         }
         let mut opener = self.next.take().ok_or(OpenError::NoKey)?;
-        let result = self.keys.open_with(&mut opener, arrival, record, out);
+        let result = self.keys.open_with(&mut opener, arrival, record, chunk);
         if result.is_ok() {
             self.keys.install_opener(opener);
             self.keys.drain_from(arrival.now);
@@ -292,18 +293,17 @@ impl Protection for PreSharedKeys {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
         let arrival = Arrival { now, path };
         let result = Record::parse(chunk).and_then(|record| {
             if self.keys.has_epoch(&record) {
-                self.keys.open_record(arrival, &record, out)
+                self.keys.open_record(arrival, &record, chunk)
             } else {
-                self.open_ahead(arrival, &record, out)
+                self.open_ahead(arrival, &record, chunk)
             }
         });
-        self.keys.count(result);
+        self.keys.count(result.as_ref().err());
         if result.is_err() && self.keys.is_exhausted() {
             self.fail(ProtectionFailure::Exhausted);
         }

@@ -57,10 +57,9 @@ impl Pair {
         assert!(self.0[from].seal(now, &mut packet, 12));
         assert!(packet.len() <= 12 + chunks.len() + OVERHEAD + 3);
         let len = usize::from(u16::from_be_bytes([packet[14], packet[15]]));
-        let mut out = Vec::new();
-        let chunk = &packet[12..12 + len];
-        self.0[1 - from].open(now, Some(PathId(0)), chunk, &mut out).unwrap();
-        out
+        let chunk = &mut packet[12..12 + len];
+        let content = self.0[1 - from].open(now, Some(PathId(0)), chunk).unwrap();
+        chunk[content].to_vec()
     }
 }
 

@@ -40,9 +40,9 @@ fn open(
     path: Option<PathId>,
     chunk: &[u8],
 ) -> Result<u64, OpenError> {
-    let mut out = Vec::new();
-    end.open(now, path, chunk, &mut out)?;
-    Ok(u64::from_le_bytes(out.try_into().unwrap()))
+    let mut chunk = chunk.to_vec();
+    let content = end.open(now, path, &mut chunk)?;
+    Ok(u64::from_le_bytes(chunk[content].try_into().unwrap()))
 }
 
 /// Two paths, 1 ms and 300 ms long, that share one row of numbers.

@@ -134,7 +134,7 @@ impl Ends {
             if count == 0 {
                 break;
             }
-            let batch = self.batch.get(..count).unwrap_or_default();
+            let batch = self.batch.get_mut(..count).unwrap_or_default();
             let ((), other) = cpu::measure_thread(|| take(&mut self.server, now, batch))?;
             let times = [time - self.clock, other - self.clock];
             let data = batch.iter().filter(|(_, packet)| packet.len() >= CHUNKS).count();
@@ -164,7 +164,7 @@ impl Ends {
             if count == 0 {
                 break;
             }
-            take(&mut self.client, now, self.batch.get(..count).unwrap_or_default());
+            take(&mut self.client, now, self.batch.get_mut(..count).unwrap_or_default());
         }
         while self.client.poll_event().is_some() {}
     }
@@ -191,8 +191,8 @@ fn make(end: &mut Endpoint, now: Time, batch: &mut [(FourTuple, Vec<u8>)]) -> us
     batch.len()
 }
 
-fn take(end: &mut Endpoint, now: Time, batch: &[(FourTuple, Vec<u8>)]) {
+fn take(end: &mut Endpoint, now: Time, batch: &mut [(FourTuple, Vec<u8>)]) {
     for (tuple, packet) in batch {
-        end.handle_datagram(now, *tuple, packet);
+        end.handle_datagram_in_place(now, *tuple, packet);
     }
 }

@@ -39,11 +39,11 @@ impl Inbox {
     }
 
     /// The packets of the last call with their sources, in the order of arrival.
-    pub(crate) fn packets(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
-        let filled = self.meta.iter().zip(&self.buffers).take(self.filled);
+    pub(crate) fn packets(&mut self) -> impl Iterator<Item = (SocketAddr, &mut [u8])> {
+        let filled = self.meta.iter().zip(&mut self.buffers).take(self.filled);
         filled.flat_map(|(meta, buffer)| {
-            let data = buffer.get(..meta.len).unwrap_or_default();
-            data.chunks(meta.stride.max(1)).map(move |packet| (meta.addr, packet))
+            let data = buffer.get_mut(..meta.len).unwrap_or_default();
+            data.chunks_mut(meta.stride.max(1)).map(move |packet| (meta.addr, packet))
         })
     }
 }

@@ -43,6 +43,7 @@ use crate::stats::EndpointStats;
 use crate::time::Time;
 use address_changes::AddressChanges;
 use reply::Replies;
+use sealed::SealedPacket;
 use table::Table;
 
 /// An SCTP endpoint.
@@ -58,8 +59,11 @@ pub struct Endpoint {
     checksum: PacketChecksum,
     /// What became of our addresses while cookies may live that know nothing of it.
     changes: AddressChanges,
-    /// The packet that was opened last, as it would have come in plain.
+    /// The packet that came last as it would have come in plain, if it was protected and that is
+    /// kept.
     opened: Vec<u8>,
+    /// What packets are opened in that must stay as they are.
+    copy: Vec<u8>,
 }
 
 /// A packet to be sent.
@@ -100,6 +104,7 @@ impl Endpoint {
             stats: EndpointStats::default(),
             checksum: PacketChecksum::default(),
             changes: AddressChanges::default(),
+            copy: Vec::new(),
             opened: Vec::new(),
             config: Arc::new(config),
             rng,
@@ -114,6 +119,25 @@ impl Endpoint {
     /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address
     /// hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
+        if let Some(sealed) = self.handle_plain(now, tuple, data) {
+            let mut copy = core::mem::take(&mut self.copy);
+            copy.clear();
+            copy.extend_from_slice(data);
+            self.open_sealed(now, &tuple, sealed, &mut copy);
+            self.copy = copy;
+        }
+    }
+
+    /// The same where the packet is not needed any more afterwards: if it is protected it is opened
+    /// where it stands, which is sooner done.
+    pub fn handle_datagram_in_place(&mut self, now: Time, tuple: FourTuple, data: &mut [u8]) {
+        if let Some(sealed) = self.handle_plain(now, tuple, data) {
+            self.open_sealed(now, &tuple, sealed, data);
+        }
+    }
+
+    /// Takes a packet unless it is one that must be opened first.
+    fn handle_plain(&mut self, now: Time, tuple: FourTuple, data: &[u8]) -> Option<SealedPacket> {
         self.stats.packets_received += 1;
         self.opened.clear();
         let packet = match self.read(&tuple, data) {
@@ -123,23 +147,25 @@ impl Endpoint {
                     WireErrorKind::Checksum { .. } => self.stats.bad_checksum += 1,
                     _ => self.stats.malformed += 1,
                 }
-                return;
+                return None;
             }
         };
         if packet.header().destination_port != self.config.port {
-            return self.on_other_port(now, tuple, &packet);
+            self.on_other_port(now, tuple, &packet);
+            return None;
         }
         let Some(Ok(first)) = packet.chunks().next() else {
             self.stats.malformed += 1;
-            return;
+            return None;
         };
         match first.kind {
             kind::INIT => self.on_init(now, tuple, &packet, &first),
             kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, None, first.value),
-            kind::DTLS => self.on_sealed_packet(now, &tuple, &packet, &first),
+            kind::DTLS => return self.find_sealed(now, &tuple, &packet, &first),
             kind::AUTH if self.on_proven_echo(now, tuple, &packet, &first) => {}
             _ => self.on_packet(now, &tuple, &packet, &first),
         }
+        None
     }
 
     /// Serves all timers that expired by `now`.

@@ -8,56 +8,74 @@ use crate::auth::Proof;
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;
 
-/// Bytes in front of an opened packet, so that its chunks are aligned as ciphers like them.
-const IN_FRONT: usize = 4;
-
-fn packet_in(opened: &[u8]) -> &[u8] {
-    opened.get(IN_FRONT..).unwrap_or_default()
+/// A packet that begins with a DTLS chunk of an association that has keys.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SealedPacket {
+    assoc: AssocHandle,
+    path: Option<PathId>,
+    /// Bytes of the chunk, without padding.
+    chunk: usize,
 }
 
 impl Endpoint {
     /// A packet that begins with a DTLS chunk. Its verification tag says whose it is; the keys of
-    /// that association say whether it is the peer's. Until then it has no effect but on counters.
-    pub(super) fn on_sealed_packet(
+    /// that association say whether it is the peer's. `None` if it has been dealt with: to who knows
+    /// no keys it is a packet like any other, of a type that it does not know.
+    pub(super) fn find_sealed(
         &mut self,
         now: Time,
         tuple: &FourTuple,
         packet: &PacketView<'_>,
         first: &RawChunk<'_>,
-    ) {
-        let alone = COMMON_HEADER_LEN + first.bytes().len().next_multiple_of(4);
-        let found = self.find_sealed(tuple, packet);
-        let Some((h, path)) = found.filter(|_| alone >= packet.bytes().len()) else {
-            // To who knows no keys it is a packet like any other, of a type that it does not know.
-            return if found.is_some() {
-                self.stats.malformed += 1;
-            } else {
-                self.on_packet(now, tuple, packet, first);
-            };
+    ) -> Option<SealedPacket> {
+        let Some((assoc, path)) = self.find_keys(tuple, packet) else {
+            self.on_packet(now, tuple, packet, first);
+            return None;
         };
-        let mut opened = core::mem::take(&mut self.opened);
-        opened.clear();
-        opened.extend_from_slice(&[0; IN_FRONT]);
-        let header = packet.header();
-        if let Some(assoc) = self.table.touch(h) {
-            if !assoc.open_packet(now, path, header, first, &mut opened) {
-                opened.clear();
-            } else if let Ok(inner) = PacketView::parse(packet_in(&opened), ChecksumCheck::Skip) {
-                assoc.handle_packet(now, tuple, path, &inner, Proof::Sealed);
-                if path.is_none() {
-                    self.table.refresh(h);
-                }
+        let chunk = first.bytes().len();
+        if packet.bytes().len() > COMMON_HEADER_LEN + chunk.next_multiple_of(4) {
+            self.stats.malformed += 1;
+            return None;
+        }
+        Some(SealedPacket { assoc, path, chunk })
+    }
+
+    /// Opens a packet where it stands, and takes what is in it. Until it has opened it has no effect
+    /// but on counters.
+    pub(super) fn open_sealed(
+        &mut self,
+        now: Time,
+        tuple: &FourTuple,
+        sealed: SealedPacket,
+        packet: &mut [u8],
+    ) {
+        let SealedPacket { assoc: h, path, chunk } = sealed;
+        let Some(assoc) = self.table.touch(h) else { return };
+        let Some(chunk) = packet.get_mut(COMMON_HEADER_LEN..COMMON_HEADER_LEN + chunk) else {
+            return;
+        };
+        let Some(chunks) = assoc.open_packet(now, path, chunk) else { return };
+        // The common header moves to where it is in front of the chunks, over what is not needed
+        // any more.
+        let (start, end) = (chunks.start, COMMON_HEADER_LEN + chunks.end);
+        packet.copy_within(..COMMON_HEADER_LEN, start);
+        let Some(plain) = packet.get(start..end) else { return };
+        if self.config.keeps_plain {
+            self.opened.extend_from_slice(plain);
+        }
+        if let Ok(inner) = PacketView::parse(plain, ChecksumCheck::Skip) {
+            assoc.handle_packet(now, tuple, path, &inner, Proof::Sealed);
+            if path.is_none() {
+                self.table.refresh(h);
             }
         }
-        self.opened = opened;
     }
 
     /// The packet that came last as it was before it was sealed, where that is
     /// [kept](crate::config::EndpointConfig::keeps_plain); its checksum is 0. `None` if it came in
     /// plain, or could not be opened.
     pub fn plain_received(&self) -> Option<&[u8]> {
-        let opened = packet_in(&self.opened);
-        Some(opened).filter(|opened| self.config.keeps_plain && !opened.is_empty())
+        Some(&self.opened[..]).filter(|opened| !opened.is_empty())
     }
 
     /// The packet that association `h` has sent last as it was before it was sealed, where that is
@@ -68,7 +86,7 @@ impl Endpoint {
     }
 
     /// The association with keys whose tag the packet carries, and its path if that is known.
-    fn find_sealed(
+    fn find_keys(
         &mut self,
         tuple: &FourTuple,
         packet: &PacketView<'_>,

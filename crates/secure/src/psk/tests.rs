@@ -16,8 +16,9 @@ fn seal(end: &mut dyn Protection, now: Time, content: &[u8]) -> Vec<u8> {
 }
 
 fn open(end: &mut dyn Protection, now: Time, chunk: &[u8]) -> Result<Vec<u8>, OpenError> {
-    let mut out = Vec::new();
-    end.open(now, None, chunk, &mut out).map(|()| out)
+    let mut chunk = chunk.to_vec();
+    let content = end.open(now, None, &mut chunk)?;
+    Ok(chunk[content].to_vec())
 }
 
 fn pair(config: &PreShared) -> [Box<dyn Protection>; 2] {

@@ -23,24 +23,22 @@ pub(super) const APPLICATION_DATA: u8 = 23;
 /// The most that a record may hold (RFC 8446 section 5.1).
 pub(super) const MAX_CONTENT: usize = 1 << 14;
 
-/// A record as it came.
+/// A record as it came: ciphertext and tag are behind the first [`HEADROOM`] bytes of its chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record<'a> {
+pub(crate) struct Record {
     /// Its number is still masked.
     header: Header,
-    /// Ciphertext and tag.
-    pub(super) sealed: &'a [u8],
     /// What the mask is made of.
-    pub(super) sample: &'a [u8; SAMPLE_LEN],
+    pub(super) sample: [u8; SAMPLE_LEN],
 }
 
-impl<'a> Record<'a> {
+impl Record {
     /// The record in a DTLS chunk, which has its header and no padding behind it.
     ///
     /// # Errors
     /// [`OpenError::Malformed`] if it has another form; [`OpenError::NoKey`] for one of a restart,
     /// for which there are no keys.
-    pub(crate) fn parse(chunk: &'a [u8]) -> Result<Self, OpenError> {
+    pub(crate) fn parse(chunk: &[u8]) -> Result<Self, OpenError> {
         let (front, sealed) = chunk.split_first_chunk::<HEADROOM>().ok_or(OpenError::Malformed)?;
         let [kind, flags, high, low, _pre_padding, form, number @ ..] = *front;
         let len = usize::from(u16::from_be_bytes([high, low]));
@@ -52,9 +50,9 @@ impl<'a> Record<'a> {
         }
         // At least the content type is there beside the tag.
         let sample = sealed.first_chunk().filter(|_| sealed.len() > TAG_LEN);
-        let sample = sample.ok_or(OpenError::Malformed)?;
+        let sample = *sample.ok_or(OpenError::Malformed)?;
         let [first, second] = number;
-        Ok(Self { header: [form, first, second], sealed, sample })
+        Ok(Self { header: [form, first, second], sample })
     }
 
     /// The lowest bits of its epoch.

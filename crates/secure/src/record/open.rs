@@ -1,8 +1,10 @@
 //! Opening: the keys of one epoch, and the numbers that were taken.
 
+use core::ops::Range;
+
 use polypath_proto::PathId;
-use polypath_proto::protection::OpenError;
-use polypath_proto::time::Time;
+use polypath_proto::protection::{HEADROOM, OpenError};
+use polypath_proto::time::{Duration, Time};
 
 use super::layout::{self, Record};
 use super::nonce;
@@ -20,7 +22,15 @@ pub(crate) struct Opener {
     numbers: Numbers,
     /// Openings that failed.
     failed: u64,
+    /// The number of the last record was not the one that it seemed to be.
+    in_doubt: bool,
+    /// When the last one came that was opened.
+    latest: Time,
 }
+
+/// Half of the numbers that 16 bits tell apart, 32,768, are not lost in a row within this time:
+/// those were 16 million packets a second.
+const SURE_FOR: Duration = Duration::from_millis(2);
 
 /// When and where a packet came.
 #[derive(Clone, Copy, Debug)]
@@ -33,57 +43,76 @@ impl Opener {
     /// `None` if the keys are not the suite's.
     pub(crate) fn new(epoch: u64, suite: Suite, keys: &KeyMaterial) -> Option<Self> {
         let cipher = cipher(suite, keys)?;
-        Some(Self { cipher, iv: keys.iv, suite, epoch, numbers: Numbers::default(), failed: 0 })
+        let numbers = Numbers::default();
+        let (iv, in_doubt, latest) = (keys.iv, false, Time::ZERO);
+        Some(Self { cipher, iv, suite, epoch, numbers, failed: 0, in_doubt, latest })
     }
 
-    /// Opens a record of this epoch and appends what is in it to `out`, which is as it was on an
-    /// error.
+    /// Opens a record of this epoch in its chunk, and says where what was in it is there.
+    ///
+    /// An attempt with a wrong number spoils the ciphertext. Where a record's number may well be
+    /// another one, attempts are made in a copy.
     pub(crate) fn open(
         &mut self,
         arrival: Arrival,
         paths: &mut Paths,
-        record: &Record<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
+        record: &Record,
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
         if self.is_exhausted() {
             return Err(OpenError::NoKey);
         }
-        let mask = self.cipher.mask(record.sample).ok_or(OpenError::Malformed)?;
+        let sealed = chunk.get_mut(HEADROOM..).ok_or(OpenError::Malformed)?;
+        let mask = self.cipher.mask(&record.sample).ok_or(OpenError::Malformed)?;
         let low = record.number(mask);
         let Known { lag, last } = paths.known(arrival.path);
         let last = last.filter(|(epoch, _)| *epoch == self.epoch).map(|(_, number)| number);
         let first = self.numbers.likeliest(arrival.now, lag, last, low);
-        let number = if self.numbers.is_fresh(first) && self.decrypt(first, record, out)? {
-            first
-        } else {
-            let likely = self.numbers.likely(arrival.now, lag, last, low);
-            self.find(arrival.now, paths, record, (low, likely), out)?
+        let is_fresh = self.numbers.is_fresh(first);
+        let may_be_another = !is_fresh
+            || self.in_doubt
+            || self.numbers.need_paths()
+            || arrival.now.since(self.latest) > SURE_FOR;
+        let copy = may_be_another.then(|| Box::<[u8]>::from(&*sealed));
+        let opened = if is_fresh { self.decrypt(first, sealed)? } else { None };
+        let (number, content) = match opened {
+            Some(content) => (first, content),
+            None => {
+                self.in_doubt = true;
+                let original = copy.as_deref().ok_or(OpenError::Forged)?;
+                let likely = self.numbers.likely(arrival.now, lag, last, low);
+                self.find(arrival.now, paths, (low, likely), original, sealed)?
+            }
         };
+        (self.in_doubt, self.latest) = (number != first, arrival.now);
         if let Some(path) = arrival.path.filter(|_| self.numbers.need_paths()) {
             let lag = self.numbers.lag(arrival.now, number, number == first);
             paths.learn(path, lag, (self.epoch, number));
         }
         self.numbers.take(arrival.now, number);
-        Ok(())
+        Ok(HEADROOM..HEADROOM + content)
     }
 
-    /// Tries one number after another until the record opens: what else is likely but the first,
-    /// which was tried, then what else ends with `low`. Those that were taken already are not
-    /// tried.
+    /// Tries one number after another until the record opens, each on the `original` bytes: what
+    /// else is likely but the first, which was tried, then what else ends with `low`. Those that
+    /// were taken already are not tried. Gives the number, and how long the content is.
     fn find(
         &mut self,
         now: Time,
         paths: &mut Paths,
-        record: &Record<'_>,
         (low, likely): (u16, Likely),
-        out: &mut Vec<u8>,
-    ) -> Result<u64, OpenError> {
+        original: &[u8],
+        sealed: &mut [u8],
+    ) -> Result<(u64, usize), OpenError> {
         let mut error = OpenError::Forged;
         for (n, number) in likely.into_iter().flatten().enumerate() {
             if !self.numbers.is_fresh(number) {
                 error = OpenError::Replayed;
-            } else if n > 0 && self.decrypt(number, record, out)? {
-                return Ok(number);
+            } else if n > 0 {
+                sealed.copy_from_slice(original);
+                if let Some(content) = self.decrypt(number, sealed)? {
+                    return Ok((number, content));
+                }
             }
         }
         for number in self.numbers.others(low) {
@@ -93,42 +122,27 @@ impl Opener {
             if !paths.may_search(now) {
                 break;
             }
-            if self.decrypt(number, record, out)? {
-                return Ok(number);
+            sealed.copy_from_slice(original);
+            if let Some(content) = self.decrypt(number, sealed)? {
+                return Ok((number, content));
             }
         }
         Err(error)
     }
 
-    /// Whether the record is authentic with this number; then its content was appended to `out`.
-    fn decrypt(
-        &mut self,
-        number: u64,
-        record: &Record<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, OpenError> {
-        let start = out.len();
-        out.extend_from_slice(record.sealed);
+    /// Decrypts ciphertext and tag where they are. Gives how long the content is, if the record is
+    /// authentic with this number.
+    fn decrypt(&mut self, number: u64, sealed: &mut [u8]) -> Result<Option<usize>, OpenError> {
         let header = layout::header(self.epoch, number);
-        let copy = out.get_mut(start..).unwrap_or_default();
-        if !self.cipher.open(nonce(self.iv, number), header, copy) {
-            out.truncate(start);
+        if !self.cipher.open(nonce(self.iv, number), header, sealed) {
             self.failed += 1;
-            return Ok(false);
+            return Ok(None);
         }
-        let inner = copy.get(..copy.len().saturating_sub(TAG_LEN)).unwrap_or_default();
+        let inner = sealed.get(..sealed.len().saturating_sub(TAG_LEN)).unwrap_or_default();
         // Zeros behind the type are padding (RFC 8446 section 5.4).
         let end = inner.iter().rposition(|byte| *byte != 0);
-        match end.filter(|end| inner.get(*end) == Some(&layout::APPLICATION_DATA)) {
-            Some(end) => {
-                out.truncate(start + end);
-                Ok(true)
-            }
-            None => {
-                out.truncate(start);
-                Err(OpenError::Malformed)
-            }
-        }
+        let content = end.filter(|end| inner.get(*end) == Some(&layout::APPLICATION_DATA));
+        content.map(Some).ok_or(OpenError::Malformed)
     }
 
     /// Whether nothing may be opened with it any more.
@@ -147,7 +161,7 @@ impl Opener {
 
     /// Whether a record names this epoch by its lowest bits: two that follow each other differ in
     /// them.
-    pub(crate) const fn is_named_by(&self, record: &Record<'_>) -> bool {
+    pub(crate) const fn is_named_by(&self, record: &Record) -> bool {
         self.epoch as u8 & layout::EPOCH_BITS == record.epoch_bits()
     }
 

@@ -60,22 +60,28 @@ impl Sealer {
         Some(())
     }
 
-    /// Opens one of the latest 65,536 records that it has sealed, and appends what is in it to
-    /// `out`, which is as it was if that is not one of them.
-    pub(crate) fn open_own(&self, record: &Record<'_>, out: &mut Vec<u8>) -> bool {
-        let Some(latest) = self.next.checked_sub(1) else { return false };
-        let Some(mask) = self.cipher.mask(record.sample) else { return false };
-        let behind = (latest as u16).wrapping_sub(record.number(mask));
-        let Some(number) = latest.checked_sub(behind.into()) else { return false };
+    /// Opens the chunk of one of the latest 65,536 records that it has sealed, and appends what is in
+    /// it to `out`, which is as it was if that is not one of them.
+    pub(crate) fn open_own(&self, chunk: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
-        out.extend_from_slice(record.sealed);
+        let opened = self.content_of(chunk, out);
+        out.truncate(start + opened.unwrap_or_default());
+        opened.is_some()
+    }
+
+    fn content_of(&self, chunk: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        let record = Record::parse(chunk).ok()?;
+        let sealed = chunk.get(HEADROOM..)?;
+        let latest = self.next.checked_sub(1)?;
+        let mask = self.cipher.mask(&record.sample)?;
+        let behind = (latest as u16).wrapping_sub(record.number(mask));
+        let number = latest.checked_sub(behind.into())?;
+        let start = out.len();
+        out.extend_from_slice(sealed);
         let header = layout::header(self.epoch, number);
-        let copy = out.get_mut(start..).unwrap_or_default();
-        let opened = self.cipher.open(nonce(self.iv, number), header, copy);
+        let opened = self.cipher.open(nonce(self.iv, number), header, out.get_mut(start..)?);
         // Without content type and tag: nothing is padded here.
-        let content = if opened { record.sealed.len().saturating_sub(1 + TAG_LEN) } else { 0 };
-        out.truncate(start + content);
-        opened
+        opened.then(|| sealed.len().saturating_sub(1 + TAG_LEN))
     }
 
     /// Whether nothing may be sealed with it any more.

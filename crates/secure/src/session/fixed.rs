@@ -1,5 +1,7 @@
 //! Keys that were agreed on elsewhere and never change.
 
+use core::ops::Range;
+
 use bytes::Bytes;
 use polypath_proto::PathId;
 use polypath_proto::protection::{OpenError, Protection, ProtectionEvent, ProtectionStats};
@@ -93,10 +95,9 @@ impl Protection for FixedKeys {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
-        self.keys.open(now, path, chunk, out)
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
+        self.keys.open(now, path, chunk)
     }
 
     fn open_own(&self, chunk: &[u8], out: &mut Vec<u8>) -> bool {

@@ -1,5 +1,7 @@
 //! The keys that an association has at a moment: one epoch to seal with, one or two to open with.
 
+use core::ops::Range;
+
 use polypath_proto::PathId;
 use polypath_proto::protection::{OpenError, ProtectionStats};
 use polypath_proto::time::{Duration, Time};
@@ -114,8 +116,7 @@ impl Keyring {
 
     /// Opens what was sealed a moment ago with the keys that are used now.
     pub(crate) fn open_own(&self, chunk: &[u8], out: &mut Vec<u8>) -> bool {
-        let record = Record::parse(chunk).ok();
-        record.zip(self.write.as_ref()).is_some_and(|(record, write)| write.open_own(&record, out))
+        self.write.as_ref().is_some_and(|write| write.open_own(chunk, out))
     }
 
     pub(crate) fn seal(&mut self, now: Time, packet: &mut Vec<u8>, at: usize) -> bool {
@@ -134,22 +135,21 @@ impl Keyring {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
         let result = Record::parse(chunk)
-            .and_then(|record| self.open_record(Arrival { now, path }, &record, out));
-        self.count(result);
+            .and_then(|record| self.open_record(Arrival { now, path }, &record, chunk));
+        self.count(result.as_ref().err());
         result
     }
 
     /// Counts what became of a packet.
-    pub(crate) const fn count(&mut self, result: Result<(), OpenError>) {
-        let counter = match result {
-            Ok(()) => &mut self.stats.opened,
-            Err(OpenError::Forged) => &mut self.stats.forged,
-            Err(OpenError::Replayed) => &mut self.stats.replayed,
-            Err(OpenError::NoKey | OpenError::Malformed) => &mut self.stats.unopenable,
+    pub(crate) const fn count(&mut self, error: Option<&OpenError>) {
+        let counter = match error {
+            None => &mut self.stats.opened,
+            Some(OpenError::Forged) => &mut self.stats.forged,
+            Some(OpenError::Replayed) => &mut self.stats.replayed,
+            Some(OpenError::NoKey | OpenError::Malformed) => &mut self.stats.unopenable,
         };
         *counter += 1;
     }
@@ -158,14 +158,14 @@ impl Keyring {
     pub(crate) fn open_record(
         &mut self,
         arrival: Arrival,
-        record: &Record<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
+        record: &Record,
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
         let of = |opener: &&mut Opener| opener.is_named_by(record);
         let newest = self.read.as_mut().filter(of);
         let is_newest = newest.is_some();
         let opener = newest.or_else(|| self.old.as_mut().filter(of)).ok_or(OpenError::NoKey)?;
-        let result = opener.open(arrival, &mut self.paths, record, out);
+        let result = opener.open(arrival, &mut self.paths, record, chunk);
         if opener.wants_rekey() {
             self.due = self.due.min(arrival.now);
         }
@@ -177,7 +177,7 @@ impl Keyring {
 
     /// Whether there are keys of the epoch that a record names.
     #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-    pub(crate) fn has_epoch(&self, record: &Record<'_>) -> bool {
+    pub(crate) fn has_epoch(&self, record: &Record) -> bool {
         [&self.read, &self.old].into_iter().flatten().any(|opener| opener.is_named_by(record))
     }
 
@@ -195,10 +195,10 @@ impl Keyring {
         &mut self,
         opener: &mut Opener,
         arrival: Arrival,
-        record: &Record<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
-        opener.open(arrival, &mut self.paths, record, out)
+        record: &Record,
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
+        opener.open(arrival, &mut self.paths, record, chunk)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) shall be called.

@@ -1,5 +1,7 @@
 //! A session as the core sees it.
 
+use core::ops::Range;
+
 use bytes::Bytes;
 use polypath_proto::PathId;
 use polypath_proto::protection::{
@@ -74,10 +76,9 @@ impl Protection for Session {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
-        let result = self.keys.open(now, path, chunk, out);
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
+        let result = self.keys.open(now, path, chunk);
         if result.is_ok() {
             // Who seals its packets never goes back.
             self.enforced = true;

@@ -36,8 +36,9 @@ fn seal(session: &mut Session, now: Time, content: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn open(session: &mut Session, now: Time, chunk: &[u8]) -> Result<Vec<u8>, OpenError> {
-    let mut out = Vec::new();
-    session.open(now, None, chunk, &mut out).map(|()| out)
+    let mut chunk = chunk.to_vec();
+    let content = session.open(now, None, &mut chunk)?;
+    Ok(chunk[content].to_vec())
 }
 
 fn events(session: &mut Session) -> Vec<ProtectionEvent> {

@@ -1,5 +1,6 @@
 //! Keys that fail while the application has much to send.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -91,10 +92,9 @@ impl Protection for FailingKeys {
         &mut self,
         now: Time,
         path: Option<PathId>,
-        chunk: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<(), OpenError> {
-        self.keys.open(now, path, chunk, out)
+        chunk: &mut [u8],
+    ) -> Result<Range<usize>, OpenError> {
+        self.keys.open(now, path, chunk)
     }
 
     fn open_own(&self, chunk: &[u8], out: &mut Vec<u8>) -> bool {

@@ -1,7 +1,9 @@
 //! Packets that leave and come as one DTLS chunk.
 
+use core::ops::Range;
+
 use polypath_wire::chunk::kind;
-use polypath_wire::{ChecksumCheck, CommonHeader, PacketView, PacketWriter, RawChunk};
+use polypath_wire::{ChecksumCheck, CommonHeader, PacketView, PacketWriter};
 
 use crate::association::Association;
 use crate::extension::protection::ProtectionState;
@@ -76,25 +78,20 @@ impl Association {
         self.protection.as_ref().is_some_and(|state| state.keys.is_some())
     }
 
-    /// Opens the DTLS chunk `raw` of a packet with this header: `out` is the packet then as it
-    /// would be without protection. Nothing but counters changes if it is not the peer's, or came
-    /// before.
+    /// Opens a DTLS chunk, given with its header and without padding: where the chunks in it are.
+    /// Nothing but counters changes if it is not the peer's, or came before.
     pub(crate) fn open_packet(
         &mut self,
         now: Time,
         path: Option<PathId>,
-        header: CommonHeader,
-        raw: &RawChunk<'_>,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        out.extend_from_slice(&header.to_bytes());
-        let Some(state) = self.protection.as_mut() else { return false };
-        let Some(keys) = &mut state.keys else { return false };
-        if keys.open(now, path, raw.bytes(), out).is_err() {
-            self.drive_keys(now);
-            return false;
+        chunk: &mut [u8],
+    ) -> Option<Range<usize>> {
+        let state = self.protection.as_mut()?;
+        let opened = state.keys.as_mut()?.open(now, path, chunk);
+        match opened {
+            Ok(_) => state.probe.answered(),
+            Err(_) => self.drive_keys(now),
         }
-        state.probe.answered();
-        true
+        opened.ok()
     }
 }
