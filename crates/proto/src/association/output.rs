@@ -134,6 +134,9 @@ impl Association {
                 self.write_sack(now, path, &mut writer);
             }
         }
+        if first.kind() == Some(kind::COOKIE_ACK) && self.is_exchanging_keys() && !seals {
+            writer = self.write_key_answer(now, path, writer, limit);
+        }
         let fits = limit == room && !self.is_mtu_unknown(path);
         let size = match first.bundling {
             Bundling::Probe => PacketSize::Probe,
@@ -159,6 +162,21 @@ impl Association {
         }
     }
 
+    /// Key management's answer goes with the COOKIE ACK (RFC 9260 section 5.1 D), if there is room:
+    /// in a packet of its own it may overtake it, and would not be taken (section 6).
+    fn write_key_answer<'b>(
+        &mut self,
+        now: Time,
+        path: PathId,
+        writer: PacketWriter<'b>,
+        limit: usize,
+    ) -> PacketWriter<'b> {
+        let mut packet = PacketBuilder::around(path, writer, limit);
+        self.fill_packet(now, None, &mut packet);
+        self.note_data_packet(now, &packet);
+        packet.writer
+    }
+
     /// A packet with a SACK, DATA, or both.
     fn data_packet(
         &mut self,
@@ -182,12 +200,7 @@ impl Association {
             self.tx.write_forward_tsn(now, path, &mut packet.writer, &mut self.paths);
         }
         self.fill_packet(now, first, &mut packet);
-        if packet.has_data() {
-            if let Some(view) = self.paths.view_mut(path) {
-                view.data_packets += 1;
-            }
-            self.pace_packet(now, path, packet.len());
-        }
+        self.note_data_packet(now, &packet);
         self.authenticate(&mut packet.writer);
         let known = packet.fits() && !self.is_mtu_unknown(path);
         let size = if known { PacketSize::Fits } else { PacketSize::TooLarge };
@@ -195,6 +208,15 @@ impl Association {
         let writer = if seals { self.seal(now, packet.writer)? } else { packet.writer };
         let len = writer.finish(checksum);
         self.count_packet(path, len, size)
+    }
+
+    fn note_data_packet(&mut self, now: Time, packet: &PacketBuilder<'_>) {
+        if packet.has_data() {
+            if let Some(view) = self.paths.view_mut(packet.path) {
+                view.data_packets += 1;
+            }
+            self.pace_packet(now, packet.path, packet.len());
+        }
     }
 
     /// Writes data chunks into a packet until nothing more goes there.

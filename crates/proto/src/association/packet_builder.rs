@@ -88,6 +88,11 @@ impl<'b> PacketBuilder<'b> {
         Self { path, writer, limit, fits: limit == fitting, has_data: false, highest: 0 }
     }
 
+    /// A packet with control chunks in it, which may have `limit` bytes: DATA follows as it fits.
+    pub(super) const fn around(path: PathId, writer: PacketWriter<'b>, limit: usize) -> Self {
+        Self { path, writer, limit, fits: true, has_data: false, highest: 0 }
+    }
+
     /// Whether the packet fits the path as far as is known.
     pub(super) const fn fits(&self) -> bool {
         self.fits

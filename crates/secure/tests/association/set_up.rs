@@ -169,3 +169,15 @@ fn packets_fit_the_path_as_they_did() {
     assert_eq!(longest, 1480);
     assert!(pair.log.iter().all(|packet| !packet.may_fragment));
 }
+
+#[test]
+fn what_the_server_says_first_cannot_overtake_its_cookie_ack() {
+    let mut pair = connecting(&protected());
+    pair.run_for(SECOND);
+    assert_protected(&pair);
+    let acks: Vec<_> = pair.log.iter().filter(|p| p.first_kind() == kind::COOKIE_ACK).collect();
+    let [ack] = acks[..] else { panic!("{} COOKIE ACKs", acks.len()) };
+    assert_eq!(ack.kinds(), [kind::COOKIE_ACK, kind::SACK, kind::DATA]);
+    let before = pair.log.iter().filter(|p| p.at < ack.at && p.way == Way::ToClient);
+    assert_eq!(before.count(), 1, "the INIT ACK");
+}
