@@ -1,8 +1,9 @@
 //! Where captures and traces go: into files, or to stdout for `-`.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -115,9 +116,13 @@ pub(crate) fn open_output(path: &Path) -> io::Result<Output> {
     take_stdout().map(Output::to_open_file)
 }
 
-/// Likewise, but a file has its name from the beginning: what is captured live may be cut off.
+/// Likewise, but a file has its name from the beginning: what is captured live may be cut off. A new
+/// one is for its owner alone: it holds what nobody else could read on the way.
 fn open_live(path: &Path) -> io::Result<File> {
-    if is_stdout(Some(path)) { take_stdout() } else { File::create(path) }
+    if is_stdout(Some(path)) {
+        return take_stdout();
+    }
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 fn take_stdout() -> io::Result<File> {

@@ -135,13 +135,18 @@ struct PreSharedKeys {
     schedule: Schedule,
     role: Role,
     keys: Keyring,
-    /// Of an epoch that no authentic packet came of yet. Kept, so that strangers cannot have keys
-    /// derived for each packet.
-    next: Option<Opener>,
+    /// Of the two epochs that no authentic packet came of yet. Kept, so that strangers cannot have
+    /// keys derived for each packet.
+    ahead: [Option<Opener>; 2],
     hold: Hold,
+    /// The server's: until then the client has to prove that it has the secret, by a packet.
+    proof_until: Option<Time>,
     events: VecDeque<ProtectionEvent>,
     failed: bool,
 }
+
+/// How long the client may take until its first packet comes.
+const PROOF: Duration = Duration::from_secs(20);
 
 /// The peer keeps two epochs, and the older one for two retransmission timeouts. Our next epoch
 /// waits for that.
@@ -167,8 +172,9 @@ impl PreSharedKeys {
             schedule: Schedule::new(config, agreed),
             role: agreed.role,
             keys: Keyring::new(config.policy),
-            next: None,
+            ahead: [None, None],
             hold: Hold::Free,
+            proof_until: (agreed.role == Role::Server).then(|| now + PROOF),
             events: VecDeque::new(),
             failed: false,
         };
@@ -177,7 +183,9 @@ impl PreSharedKeys {
             && keys.write(now, FIRST_EPOCH)
         {
             keys.keys.install_opener(read);
-            keys.events.push_back(ProtectionEvent::Established);
+            if keys.proof_until.is_none() {
+                keys.events.push_back(ProtectionEvent::Established);
+            }
         } else {
             keys.fail(ProtectionFailure::Exchange("no keys can be derived".into()));
         }
@@ -215,18 +223,22 @@ impl PreSharedKeys {
         let newest = self.keys.newest().ok_or(OpenError::NoKey)?;
         let named = |epoch: &u64| *epoch as u8 & 3 == record.epoch_bits();
         let epoch = (newest + 1..=newest + 2).find(named).ok_or(OpenError::NoKey)?;
-        if self.next.as_ref().is_none_or(|next| next.epoch() != epoch) {
-            self.next = self.opener(epoch);
-        }
-        let mut opener = self.next.take().ok_or(OpenError::NoKey)?;
+        let kept = self.ahead(epoch).take().filter(|next| next.epoch() == epoch);
+        let mut opener = kept.or_else(|| self.opener(epoch)).ok_or(OpenError::NoKey)?;
         let result = self.keys.open_with(&mut opener, arrival, record, chunk);
         if result.is_ok() {
             self.keys.install_opener(opener);
             self.keys.drain_from(arrival.now);
         } else {
-            self.next = Some(opener);
+            *self.ahead(epoch) = Some(opener);
         }
         result
+    }
+
+    /// Where keys of an epoch that has not come yet are kept.
+    const fn ahead(&mut self, epoch: u64) -> &mut Option<Opener> {
+        let [even, odd] = &mut self.ahead;
+        if epoch.is_multiple_of(2) { even } else { odd }
     }
 
     fn fail(&mut self, failure: ProtectionFailure) {
@@ -257,11 +269,15 @@ impl Protection for PreSharedKeys {
             Hold::Free => Time::MAX,
             Hold::Since(time) | Hold::Until(time) => time,
         };
-        hold.min(self.keys.next_timeout())
+        let proof = self.proof_until.filter(|_| !self.failed).unwrap_or(Time::MAX);
+        hold.min(proof).min(self.keys.next_timeout())
     }
 
     fn handle_timeout(&mut self, now: Time, rto: Duration) {
         self.keys.handle_timeout(now, rto);
+        if self.proof_until.is_some_and(|until| now >= until) {
+            self.fail(ProtectionFailure::TimedOut);
+        }
         if let Hold::Since(start) = self.hold {
             self.hold = Hold::Until(start + 2 * rto);
         }
@@ -304,6 +320,9 @@ impl Protection for PreSharedKeys {
             }
         });
         self.keys.count(result.as_ref().err());
+        if result.is_ok() && self.proof_until.take().is_some() {
+            self.events.push_back(ProtectionEvent::Established);
+        }
         if result.is_err() && self.keys.is_exhausted() {
             self.fail(ProtectionFailure::Exhausted);
         }

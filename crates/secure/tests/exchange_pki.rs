@@ -5,9 +5,10 @@ mod pipe;
 
 use std::sync::Arc;
 
-use pipe::{Ends, finish, run};
-use polypath_proto::protection::ProtectionFailure;
-use polypath_secure::{Certificates, Fingerprint, Tls, Trust, WallClock};
+use pipe::{Ends, PARAMETERS, finish, run};
+use polypath_proto::protection::{Agreed, KeyManagement, Protection, ProtectionFailure, Role};
+use polypath_proto::time::{Duration, Time};
+use polypath_secure::{Certificates, Fingerprint, RekeyPolicy, Tls, Trust, WallClock};
 
 const ROOT: &str = include_str!("pki/root.pem");
 const SERVER: [&str; 2] = [include_str!("pki/server.pem"), include_str!("pki/server.key")];
@@ -48,6 +49,45 @@ fn a_chain_to_the_root_is_taken() {
     assert_eq!(run(&mut ends), [None, None]);
     let [ours, theirs] = finish(&mut ends);
     assert_eq!(ours, theirs);
+}
+
+/// All messages arrive.
+fn talk(now: Time, ends: &mut [Box<dyn Protection>; 2]) {
+    loop {
+        let messages = ends.each_mut().map(|end| end.poll_message());
+        if messages.iter().all(Option::is_none) {
+            return;
+        }
+        for (from, message) in messages.into_iter().enumerate() {
+            if let Some(message) = message {
+                let protected = ends[from].seals() && ends[1 - from].is_enforced();
+                ends[1 - from].handle_message(now, Duration::from_secs(1), &message, protected);
+            }
+        }
+    }
+}
+
+#[test]
+fn either_end_replaces_keys() {
+    for who in [0, 1] {
+        let hourly = RekeyPolicy { age: Duration::from_secs(3600), ..RekeyPolicy::default() };
+        let yearly = RekeyPolicy { age: Duration::from_secs(1 << 25), ..hourly };
+        let policy = |end| if end == who { hourly } else { yearly };
+        let all = [(CLIENT, Role::Client), (SERVER, Role::Server)];
+        let mut number = 0;
+        let mut ends = all.map(|(pem, role)| {
+            let tls = rooted(pem, "server.example", IN_TIME).rekey(policy(number));
+            number += 1;
+            let parameters = [PARAMETERS.to_vec(), PARAMETERS.to_vec()];
+            let agreed = Agreed { method: 192, role, parameters, session: [0; 16], seed: [0; 32] };
+            tls.protect(Time::ZERO, &agreed)
+        });
+        talk(Time::ZERO, &mut ends);
+        let now = Time::from_secs(3600);
+        ends.iter_mut().for_each(|end| end.handle_timeout(now, Duration::from_secs(1)));
+        talk(now, &mut ends);
+        assert_eq!(ends.map(|end| end.stats().rekeys), [1, 1], "{who}");
+    }
 }
 
 #[test]

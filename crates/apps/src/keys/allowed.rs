@@ -36,8 +36,20 @@ impl AllowFile {
     pub fn read(&mut self) -> Result<AllowList, KeyError> {
         self.seen = self.stamp();
         let missing = || KeyError::unread(&self.path)(std::io::ErrorKind::NotFound.into());
-        let text = safe_file::open(&self.path)?.ok_or_else(missing)?.read(&self.path, MAX_TEXT)?;
+        let file = safe_file::open(&self.path)?.ok_or_else(missing)?.trusted(&self.path)?;
+        let text = file.read(&self.path, MAX_TEXT)?;
         text.parse().map_err(KeyError::line(&self.path))
+    }
+
+    /// Whether it can be read and added to, as far as can be told without doing so.
+    ///
+    /// # Errors
+    /// When there is no folder for it, or it has a line that is no fingerprint.
+    pub fn check(&self) -> Result<(), KeyError> {
+        match safe_file::open(&self.path)? {
+            Some(_) => Self::at(self.path.clone()).read().map(drop),
+            None => safe_file::check_folder_of(&self.path),
+        }
     }
 
     /// Whom it names, if it has changed since it was read.

@@ -36,12 +36,20 @@ pub enum KeyError {
         /// Its permissions.
         mode: u32,
     },
-    /// Everybody may replace what is in it.
+    /// Others may read secrets that are written there.
+    #[error("{path}: others may read what is written there (mode {mode:04o}): `chmod 600 {path}`")]
+    Told {
+        /// The file, fit to be shown.
+        path: String,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Others may change or replace what says whom to trust.
     #[error(
-        "{path}: everybody may write into this folder of keys (mode {mode:04o}): `chmod go-w {path}`"
+        "{path}: others may write this, and so say whom this host trusts (mode {mode:04o}): `chmod go-w {path}`"
     )]
     Writable {
-        /// The folder, fit to be shown.
+        /// The file or folder, fit to be shown.
         path: String,
         /// Its permissions.
         mode: u32,

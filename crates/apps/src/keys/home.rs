@@ -98,6 +98,7 @@ pub fn public_pem(key: &PublicKey) -> String {
 
 fn load(path: &Path) -> Result<Option<Identity>, KeyError> {
     let Some(file) = safe_file::open(path)? else { return Ok(None) };
+    safe_file::check_trusted_folder(path)?;
     if file.mode & 0o077 != 0 {
         return Err(KeyError::Readable { path: show(path), mode: file.mode });
     }

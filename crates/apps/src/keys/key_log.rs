@@ -3,13 +3,13 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 
 use polypath_net::KeyLog;
 
-use super::error::KeyError;
+use super::error::{KeyError, show};
 
 /// Secrets of key exchanges, a line each, behind what the file has.
 pub struct KeyLogFile {
@@ -24,6 +24,11 @@ impl KeyLogFile {
     pub fn open(path: &Path) -> Result<Self, KeyError> {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let file = file.map_err(KeyError::unwritten(path))?;
+        let facts = file.metadata().map_err(KeyError::unwritten(path))?;
+        let mode = facts.mode() & 0o7777;
+        if facts.is_file() && mode & 0o077 != 0 {
+            return Err(KeyError::Told { path: show(path), mode });
+        }
         Ok(Self { file: Mutex::new(file) })
     }
 }

@@ -87,8 +87,18 @@ impl KnownPeersFile {
     /// When it cannot be read, or has a line that cannot be.
     pub fn read(&self) -> Result<KnownPeers, KeyError> {
         let Some(file) = safe_file::open(&self.path)? else { return Ok(KnownPeers::default()) };
-        let text = file.read(&self.path, MAX_TEXT)?;
+        safe_file::check_trusted_folder(&self.path)?;
+        let text = file.trusted(&self.path)?.read(&self.path, MAX_TEXT)?;
         text.parse().map_err(KeyError::line(&self.path))
+    }
+
+    /// Whether it has a key of any of the names.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn has_any(&self, names: &PeerNames) -> Result<bool, KeyError> {
+        let known = self.read()?;
+        Ok(names.0.iter().any(|name| known.keys_of(name).next().is_some()))
     }
 
     /// The keys that the peer may come with: of every name that is known, one that it had.

@@ -34,7 +34,16 @@ pub(super) fn open(path: &Path) -> Result<Option<Opened>, KeyError> {
     Ok(Some(Opened { file, mode: facts.mode() & 0o7777 }))
 }
 
+/// Whoever may write there may do as if he were the owner.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
 impl Opened {
+    /// Refuses it if others may write it: it says whom to trust.
+    pub(super) fn trusted(self, path: &Path) -> Result<Self, KeyError> {
+        refuse_writable(path, self.mode)?;
+        Ok(self)
+    }
+
     /// Its text, of at most so many bytes. What is not UTF-8 is replaced: no line that matters has
     /// any. Wiped from memory when it goes, for it may be a secret.
     pub(super) fn read(self, path: &Path, limit: u64) -> Result<Zeroizing<String>, KeyError> {
@@ -54,9 +63,27 @@ impl Opened {
 pub(super) fn make_folder(folder: &Path) -> Result<(), KeyError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(KeyError::unwritten(folder))?;
+    refuse_writable_folder(folder)
+}
+
+/// Refuses a file in a folder where others may put another in its place.
+pub(super) fn check_trusted_folder(path: &Path) -> Result<(), KeyError> {
+    refuse_writable_folder(folder_of(path))
+}
+
+/// Whether there is a folder for the file.
+pub(super) fn check_folder_of(path: &Path) -> Result<(), KeyError> {
+    fs::read_dir(folder_of(path)).map(drop).map_err(KeyError::unwritten(path))
+}
+
+fn refuse_writable_folder(folder: &Path) -> Result<(), KeyError> {
     let mode = fs::metadata(folder).map_err(KeyError::unread(folder))?.mode() & 0o7777;
-    if mode & 0o002 != 0 {
-        return Err(KeyError::Writable { path: show(folder), mode });
+    refuse_writable(folder, mode)
+}
+
+fn refuse_writable(path: &Path, mode: u32) -> Result<(), KeyError> {
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        return Err(KeyError::Writable { path: show(path), mode });
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use polypath_apps::keys::{Enrolment, Fingerprint};
+use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 
@@ -53,16 +54,21 @@ pub(crate) struct ServerKeyArgs {
 pub(crate) enum Code {
     Given(Enrolment),
     Stdin,
+    /// With a slip: what is wrong. Not told by the parser of arguments, which would print the code.
+    Wrong(String),
 }
 
 impl FromStr for Code {
-    type Err = String;
+    type Err = core::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "-" => Ok(Self::Stdin),
-            text => text.parse().map(Self::Given).map_err(|error| format!("{error}")),
-        }
+        Ok(match text {
+            "-" => Self::Stdin,
+            text => match text.parse() {
+                Ok(code) => Self::Given(code),
+                Err(error) => Self::Wrong(format!("{error}")),
+            },
+        })
     }
 }
 
@@ -71,8 +77,9 @@ impl Code {
     pub(super) fn read(&self) -> Result<Enrolment, Failure> {
         match self {
             Self::Given(code) => Ok(code.clone()),
+            Self::Wrong(error) => Err(Failure::bad_input(format!("--code: {error}"))),
             Self::Stdin => {
-                let mut line = String::new();
+                let mut line = Zeroizing::new(String::with_capacity(256));
                 let limited = std::io::Read::take(std::io::stdin(), 256);
                 std::io::BufRead::read_line(&mut std::io::BufReader::new(limited), &mut line)
                     .map_err(|error| Failure::bad_input(format!("--code -: stdin: {error}")))?;

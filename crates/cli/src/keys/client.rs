@@ -1,6 +1,8 @@
 //! The keys of who connects.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+#[expect(clippy::disallowed_types, reason = "the peer needs a moment")]
+use std::time::Instant;
 
 use polypath_apps::keys::{
     Fingerprint, Home, Identity, KeyLogFile, PeerNames, PublicKey, Trust, Verdict, read_secret,
@@ -8,7 +10,7 @@ use polypath_apps::keys::{
 use polypath_net::{Config, KeyManagement};
 
 use super::args::{ClientKeyArgs, CommonKeyArgs};
-use super::{INSECURE, UNTRUSTED, ask, file_failure};
+use super::{INSECURE, REOPENED, UNTRUSTED, ask, file_failure};
 use crate::failure::Failure;
 use crate::talk::Talk;
 
@@ -16,6 +18,9 @@ use crate::talk::Talk;
 pub(crate) struct ClientKeys {
     pub(super) names: PeerNames,
     mode: Mode,
+    /// When the peer has enrolled us.
+    #[expect(clippy::disallowed_types, reason = "the peer needs a moment")]
+    enrolled: OnceLock<Instant>,
 }
 
 enum Mode {
@@ -53,7 +58,7 @@ impl ClientKeys {
             let log = super::key_log(args)?;
             Mode::Keys(Box::new(Keys { home, identity, pinned: client.peer, log }))
         };
-        Ok(Self { names, mode })
+        Ok(Self { names, mode, enrolled: OnceLock::new() })
     }
 
     pub(super) fn keys(&self) -> Option<&Keys> {
@@ -86,6 +91,49 @@ impl ClientKeys {
         Ok(Config::client([], keys))
     }
 
+    /// The peer has enrolled us just now.
+    #[expect(clippy::disallowed_types, reason = "as above")]
+    pub(super) fn note_enrolment(&self) {
+        let _ = self.enrolled.set(Instant::now());
+    }
+
+    /// Whether the peer has enrolled us so lately that it may still be opening its port anew: an
+    /// attempt that fails for it is made again.
+    pub(crate) fn port_may_reopen(&self) -> bool {
+        self.enrolled.get().is_some_and(|at| at.elapsed() < REOPENED)
+    }
+
+    /// Why the peer has to encrypt, if anything says so: it was not just met.
+    pub(super) fn expectation(&self) -> Option<String> {
+        match &self.mode {
+            Mode::Insecure => None,
+            Mode::Shared(_) => Some("--psk names a secret that it should have".to_owned()),
+            Mode::Keys(keys) if keys.pinned.is_some() => Some("--peer names its key".to_owned()),
+            Mode::Keys(keys) => {
+                let file = keys.home.known_peers();
+                let met = file.has_any(&self.names).unwrap_or(false);
+                met.then(|| format!("{} names its key", file.shown_path()))
+            }
+        }
+    }
+
+    /// What else may be the reason when a peer is silent.
+    pub(crate) fn silence(&self) -> &'static str {
+        match self.mode {
+            Mode::Shared(_) => "; or its --psk names another secret",
+            _ => "",
+        }
+    }
+
+    /// The key that a name had before is another one.
+    pub(super) fn changed(&self, name: &str, line: usize, key: Fingerprint, file: &str) -> Failure {
+        let text = format!(
+            "{name} has another key than before, {key}: somebody may stand in between; if it was given a new one, change \
+             {file} line {line}"
+        );
+        Failure::with_code(UNTRUSTED, text)
+    }
+
     /// The peer had yet another key when it was connected to again.
     pub(crate) fn changed_meanwhile(&self, key: &PublicKey) -> Failure {
         let (names, key) = (&self.names, key.fingerprint());
@@ -111,11 +159,9 @@ impl ClientKeys {
             // Somebody has written it down meanwhile.
             Verdict::Known => Ok(()),
             Verdict::Unknown => ask::about_unknown(names, key, &file),
-            Verdict::Changed { name, line } => untrusted(format!(
-                "{name} has another key than before, {key}: somebody may stand in between; if it was given a new one, \
-                 change {} line {line}",
-                file.shown_path()
-            )),
+            Verdict::Changed { name, line } => {
+                Err(self.changed(&name, line, key, &file.shown_path()))
+            }
         }
     }
 }

@@ -4,13 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use polypath_apps::keys::enrolment::{self, EnrolmentError};
 use polypath_apps::keys::{
-    Enrolment, Fingerprint, Identity, KeyLogFile, PublicKey, Tls, Trust, enrolment,
+    AllowFile, Enrolment, Fingerprint, Identity, KeyLogFile, PublicKey, Tls, Trust, Verdict,
 };
-use polypath_net::{AssocConfig, Association, BindError, Config, Endpoint, LocalAddress, Pairing};
+use polypath_net::{
+    AssocConfig, Association, BindError, Closed, Config, ConnectError, Endpoint, LocalAddress,
+    Pairing, ProtectionFailure,
+};
 
 use super::client::ClientKeys;
-use super::explain::KeyTrouble;
+use super::explain::{KeyTrouble, NOT_LET_IN};
 use super::server::{Keys, Listening, ServerKeys};
 use super::{LOCAL, UNTRUSTED, args::Code, file_failure};
 use crate::failure::Failure;
@@ -53,10 +57,25 @@ impl ClientKeys {
         let association = self.connect_with_code(&endpoint, &route).await?;
         let peer = enrolment::introduce(&association, keys.identity.public()).await;
         let peer = peer.map_err(|error| used_up(&error))?;
-        let file = keys.home.known_peers();
-        file.remember(&self.names, peer.fingerprint(), Some("enrolled")).map_err(file_failure)?;
+        let (file, peer) = (keys.home.known_peers(), peer.fingerprint());
+        if let Verdict::Changed { name, line } =
+            file.judge(&self.names, peer).map_err(file_failure)?
+        {
+            return Err(self.changed(&name, line, peer, &file.shown_path()));
+        }
+        file.remember(&self.names, peer, Some("enrolled")).map_err(file_failure)?;
+        eprintln!("{} has the key {peer}: {} names it from now on", self.names, file.shown_path());
         let _ = tokio::time::timeout(GOODBYE, association.shutdown()).await;
+        self.note_enrolment();
         Ok(())
+    }
+
+    fn without_code(&self) -> Failure {
+        let text = format!(
+            "{} does not have this code: codes are good once, and only while --enroll waits",
+            self.names
+        );
+        Failure::with_code(UNTRUSTED, text)
     }
 
     async fn connect_with_code(
@@ -75,13 +94,12 @@ impl ClientKeys {
         let names = &self.names;
         match connected {
             Ok(Ok(association)) => Ok(association),
+            // Another one has it already, whom the peer still talks with.
+            Ok(Err(ConnectError::Closed(Closed::Unprotected(failure)))) if matches!(&*failure, ProtectionFailure::Refused(why) if why == NOT_LET_IN) => {
+                Err(self.without_code())
+            }
             Ok(Err(error)) => Err(match self.explain(&error) {
-                Some(KeyTrouble::Unexpected(_)) => Failure::with_code(
-                    UNTRUSTED,
-                    format!(
-                        "{names} does not have this code: codes are good once, and only while --enroll waits"
-                    ),
-                ),
+                Some(KeyTrouble::Unexpected(_)) => self.without_code(),
                 Some(KeyTrouble::Failed(failure)) => failure,
                 None => Failure::with_code(route.unreachable, error),
             }),
@@ -93,14 +111,17 @@ impl ClientKeys {
     }
 }
 
-fn used_up(error: &enrolment::EnrolmentError) -> Failure {
-    Failure::with_code(UNTRUSTED, format!("{error}; the code is used up: a new one is needed"))
+fn used_up(error: &EnrolmentError) -> Failure {
+    let code = if matches!(error, EnrolmentError::Unwritten(_)) { LOCAL } else { UNTRUSTED };
+    Failure::with_code(code, format!("{error}; the code is used up: a new one is needed"))
 }
 
 impl ServerKeys {
     /// Prints a code, waits for who has it, and lets him in from now on.
     pub(crate) async fn enrol(&mut self, place: &Listening) -> Result<(), Failure> {
         let Some(keys) = self.keys_mut() else { return Ok(()) };
+        // Before somebody carries a code over for nothing.
+        keys.allow.iter().try_for_each(AllowFile::check).map_err(file_failure)?;
         let code = Enrolment::generate().map_err(Failure::run_failed)?;
         let pair = pair_of(&code, keys.log.as_ref(), |_| {
             Trust::pinned([]).or_first_with(&code).map_err(Failure::run_failed)

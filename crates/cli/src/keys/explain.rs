@@ -14,6 +14,9 @@ const NO_COMMON_KEY_MANAGEMENT: u16 = 101;
 /// What an end in plain says to one that offers address changes without AUTH, as who encrypts does.
 const NO_AUTH: &[u8] = b"AUTH is needed";
 
+/// What a TLS alert says of a key that is right and not allowed.
+pub(super) const NOT_LET_IN: &str = "access denied";
+
 /// An end of an attempt to connect that has to do with keys.
 pub(crate) enum KeyTrouble {
     /// The peer has a key that was not expected: [`ClientKeys::decide`] says what follows.
@@ -74,11 +77,11 @@ impl ClientKeys {
                     return Some(Err(PublicKey::from_spki(key)));
                 }
                 ProtectionFailure::Refused(why) => match self.keys() {
-                    Some(keys) => format!(
+                    Some(keys) if why == NOT_LET_IN => format!(
                         "{names} does not let this host in ({why}): its file of --allow has to name {}",
                         keys.identity.public().fingerprint()
                     ),
-                    None => format!("{names} refused ({why})"),
+                    _ => format!("{names} broke the key exchange off ({why})"),
                 },
                 other => format!("{names}: {other}"),
             },
@@ -87,12 +90,19 @@ impl ClientKeys {
         Some(Ok(text))
     }
 
+    /// Who expects a certain peer must not be led to give that up by somebody who cuts a parameter
+    /// out of INIT ACK.
     fn in_plain(&self) -> String {
-        format!(
-            "{} does not encrypt: it runs with --insecure, or an old version; --insecure here, too, speaks with it, and \
-             everybody may read along",
-            self.names
-        )
+        let names = &self.names;
+        match self.expectation() {
+            Some(why) => format!(
+                "{names} does not encrypt, but {why}: somebody may stand in between, or it was started with --insecure"
+            ),
+            None => format!(
+                "{names} does not encrypt: it runs with --insecure, or an old version; --insecure here, too, speaks with it, \
+                 and everybody may read along"
+            ),
+        }
     }
 
     fn other_method(&self) -> String {

@@ -28,9 +28,9 @@ pub(crate) const LOCAL: u8 = 5;
 /// The peer is not known, or not who it should be, or does not let us in.
 pub(crate) const UNTRUSTED: u8 = 6;
 
-/// How often, and after what times, one connects again to a peer that has enrolled us just now: it
-/// opens its port anew.
-pub(crate) const REOPENINGS: u32 = 25;
+/// For how long, and after what times, one connects again to a peer that has enrolled us just now:
+/// it opens its port anew.
+const REOPENED: Duration = Duration::from_secs(5);
 pub(crate) const REOPENING: Duration = Duration::from_millis(200);
 
 /// What is given up.

@@ -23,7 +23,7 @@ use self::live::Live;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::keys::{
-    ClientKeys, KeyTrouble, Listening, REOPENING, REOPENINGS, Route, ServerKeys, explain_refusal,
+    ClientKeys, KeyTrouble, Listening, REOPENING, Route, ServerKeys, explain_refusal,
 };
 use crate::output;
 use crate::recording::LiveCapture;
@@ -161,7 +161,10 @@ async fn run_as_client(
     }
     match report.error() {
         _ if report.interrupted => Err(Failure::from_status(INTERRUPTED)),
-        Some(error) => Err(Failure::run_failed(format!("the test ended early: {error}"))),
+        Some(error) => {
+            let silence = keys.silence();
+            Err(Failure::run_failed(format!("the test ended early: {error}{silence}")))
+        }
         None => Ok(()),
     }
 }
@@ -179,7 +182,6 @@ impl Test<'_> {
     /// Runs it; again when the user trusts a server that was not known, and some times more when
     /// that opens its port anew after an enrolment.
     async fn run_patiently(&self, mut options: ClientOptions) -> Result<ClientReport, Failure> {
-        let mut left = if self.args.peer.code.is_some() { REOPENINGS } else { 0 };
         let mut asked = false;
         loop {
             let error = match self.run_once(options).await? {
@@ -188,8 +190,7 @@ impl Test<'_> {
             };
             match self.explain(&error) {
                 // The port at which we were enrolled may still be open, with the key of the code.
-                Some(KeyTrouble::Unexpected(_)) if left > 0 => {
-                    left -= 1;
+                Some(KeyTrouble::Unexpected(_)) if self.keys.port_may_reopen() => {
                     tokio::time::sleep(REOPENING).await;
                 }
                 Some(KeyTrouble::Unexpected(key)) if asked => {
@@ -200,8 +201,7 @@ impl Test<'_> {
                     asked = true;
                 }
                 Some(KeyTrouble::Failed(failure)) => return Err(failure),
-                None if error.is_unreachable() && left > 0 => {
-                    left -= 1;
+                None if error.is_unreachable() && self.keys.port_may_reopen() => {
                     tokio::time::sleep(REOPENING).await;
                 }
                 None => return Err(failure_from_error(error)),

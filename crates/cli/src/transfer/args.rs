@@ -18,11 +18,6 @@ use crate::stack::StackArgs;
 const LEAST: u64 = 8_000;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes: 0 all files are there, 1 the transfer failed, 2 wrong arguments, 3 nobody answers or not
-any more, 4 the receiver refused a file, 5 a file, port or right of this host, 130 interrupted.
-
-Example: polypath send holiday/ video.mkv --to 192.0.2.5 --paths eth0,wwan0 --retry=1h")]
 pub(crate) struct SendArgs {
     /// Files and folders; they keep the last part of their names.
     #[arg(required = true, value_name = "FILE")]
@@ -70,12 +65,6 @@ pub(crate) struct SendArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit codes, with --once those of the transfer: 0 all files are there, 1 the transfer failed, 2 wrong
-arguments, 3 the sender vanished, 4 a file was refused, 5 a file, port, right or the disk of this
-host, 130 interrupted.
-
-Example: polypath receive --listen 192.0.2.5 --dir incoming --quota 50GB")]
 pub(crate) struct ReceiveArgs {
     /// Where to listen, at least one address of this host; the UDP port is 9899 by default.
     #[arg(long, value_name = "ADDR[:PORT]")]

@@ -21,7 +21,7 @@ use super::outcome::{Outcome, Role};
 use super::{LOCAL, UNREACHABLE};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
-use crate::keys::{ClientKeys, KeyTrouble, REOPENING, REOPENINGS, Route, UNTRUSTED};
+use crate::keys::{ClientKeys, KeyTrouble, REOPENING, Route, UNTRUSTED};
 use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
@@ -145,7 +145,14 @@ impl Sender<'_> {
     fn conclude_attempt(&self, attempt: Result<Outcome, Failure>) -> Result<(), Failure> {
         let outcome = attempt?;
         outcome.print_result(self.args.common.json)?;
-        outcome.failure().map_or(Ok(()), Err)
+        match outcome.failure() {
+            None => Ok(()),
+            Some(failure) if failure.code() == UNREACHABLE => {
+                let text = format!("{}{}", failure.message(), self.keys.silence());
+                Err(Failure::with_code(UNREACHABLE, text))
+            }
+            Some(failure) => Err(failure),
+        }
     }
 
     async fn attempt_transfer(&self) -> Result<Outcome, Failure> {
@@ -170,15 +177,15 @@ impl Sender<'_> {
         &self,
         stack: &Arc<AssocConfig>,
     ) -> Result<(Arc<Association>, Endpoint), Refused> {
-        let mut left = if self.args.peer.code.is_some() { REOPENINGS } else { 0 };
         loop {
-            match self.connect(stack).await {
-                Err(Refused::Failed(failure)) if failure.code() == UNREACHABLE && left > 0 => {}
+            let connected = self.connect(stack).await;
+            let may_reopen = self.keys.port_may_reopen();
+            match connected {
+                Err(Refused::Failed(failure)) if failure.code() == UNREACHABLE && may_reopen => {}
                 // The port at which we were enrolled is still open, with the key of the code.
-                Err(Refused::Unexpected(_)) if left > 0 => {}
+                Err(Refused::Unexpected(_)) if may_reopen => {}
                 other => return other,
             }
-            left -= 1;
             tokio::time::sleep(REOPENING).await;
         }
     }

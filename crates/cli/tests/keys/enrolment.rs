@@ -52,11 +52,9 @@ fn codes_with_a_slip_and_servers_without_a_file_are_refused() {
     let slip = "send letter.txt --to 127.0.4.1:9 --code pp-code:a4dr-obyh-a4dq-obyh-a4dq-obyh-a76a";
     assert!(host.refused(slip, 2).contains("slip"));
     assert!(host.refused("receive --listen 127.0.4.1:9 --enroll", 2).contains("--allow"));
-    let line = "receive --listen 127.0.4.1:9 --enroll --allow no/such/folder/x";
-    let mut server = host.command(line);
-    let mut server = server.stderr(Stdio::piped()).spawn().unwrap();
-    // It waits; the folder is looked for when somebody has come.
-    assert!(server.try_wait().unwrap().is_none());
-    server.kill().unwrap();
-    server.wait().unwrap();
+    // Before a code is carried over for nothing.
+    let line = "receive --listen 127.0.4.1:9 --enroll --allow";
+    assert!(host.refused(&format!("{line} no/such/folder/x"), 5).contains("no/such/folder/x"));
+    fs::write(host.path("senders"), "# those of the office\nnobody\n").unwrap();
+    assert!(host.refused(&format!("{line} senders"), 5).contains("line 2"));
 }

@@ -119,12 +119,12 @@ impl Endpoint {
             self.replies.abort(now, to, Some(ErrorCause::OutOfResource), &mut self.stats);
             return None;
         }
-        self.used.remember(now, cookie.session.local_tag, cookie.created);
         if cookie.keys.is_some() && !self.replies.admits_key_exchange(now, to.tuple.remote.ip()) {
             // It comes again: T1-cookie spreads what is too much at once.
             self.stats.replies_suppressed += 1;
             return None;
         }
+        self.used.remember(now, cookie.session.local_tag, cookie.created);
         let local = self.local_side(cookie);
         let (config, rng) = (self.config_at(cookie.created), self.rng.fork());
         let tuple = confirmed_tuple(to.tuple, cookie);

@@ -21,6 +21,10 @@ fn open(end: &mut dyn Protection, now: Time, chunk: &[u8]) -> Result<Vec<u8>, Op
     Ok(chunk[content].to_vec())
 }
 
+fn events(end: &mut dyn Protection) -> Vec<ProtectionEvent> {
+    core::iter::from_fn(|| end.poll_event()).collect()
+}
+
 fn pair(config: &PreShared) -> [Box<dyn Protection>; 2] {
     [Role::Client, Role::Server].map(|role| config.protect(Time::ZERO, &agreed(role)))
 }
@@ -31,18 +35,34 @@ fn both_ends_protect_at_once() {
         let [mut client, mut server] = pair(&PreShared::new([7; 32]).with_cipher(suite));
         for end in [&mut client, &mut server] {
             assert!(end.seals() && end.is_enforced());
-            assert_eq!(end.poll_event(), Some(ProtectionEvent::Established));
-            assert_eq!(end.poll_event(), None);
             assert_eq!(end.poll_message(), None);
         }
+        assert_eq!(events(&mut *client), [ProtectionEvent::Established]);
+        assert_eq!(events(&mut *server), [], "nothing tells yet that the client has the secret");
         let there = seal(&mut *client, Time::ZERO, b"there");
         assert_eq!(open(&mut *server, Time::ZERO, &there), Ok(b"there".to_vec()));
+        assert_eq!(events(&mut *server), [ProtectionEvent::Established]);
+        assert_eq!(server.next_timeout(), Time::MAX);
         assert_eq!(open(&mut *server, Time::ZERO, &there), Err(OpenError::Replayed));
         // What one sealed does not open at itself.
         assert_eq!(open(&mut *client, Time::ZERO, &there), Err(OpenError::Forged));
         let back = seal(&mut *server, Time::ZERO, b"back");
         assert_eq!(open(&mut *client, Time::ZERO, &back), Ok(b"back".to_vec()));
     }
+}
+
+#[test]
+fn who_does_not_prove_to_have_the_secret_is_waited_for_20_seconds() {
+    let [_, mut server] = pair(&PreShared::new([7; 32]));
+    let [mut stranger, _] = pair(&PreShared::new([8; 32]));
+    let chunk = seal(&mut *stranger, Time::ZERO, b"let me in");
+    assert_eq!(open(&mut *server, Time::ZERO, &chunk), Err(OpenError::Forged));
+    let until = server.next_timeout();
+    assert_eq!(until, Time::from_secs(20));
+    server.handle_timeout(until, Duration::ZERO);
+    let failed = ProtectionEvent::Failed(ProtectionFailure::TimedOut);
+    assert_eq!(events(&mut *server), [failed]);
+    assert_eq!(server.next_timeout(), Time::MAX);
 }
 
 #[test]
@@ -144,6 +164,6 @@ fn forged_packets_of_a_next_epoch_change_nothing() {
         forged[20] ^= 1;
         assert!(open(&mut *server, Time::ZERO, &forged).is_err());
     }
-    assert_eq!(server.next_timeout(), Time::MAX);
+    assert_eq!((server.next_timeout(), events(&mut *server)), (Time::from_secs(20), vec![]));
     assert_eq!(open(&mut *server, Time::ZERO, &chunk), Ok(b"x".to_vec()));
 }

@@ -23,8 +23,13 @@ pub(crate) struct Keyring {
     paths: Paths,
     /// When other keys are wanted.
     due: Time,
+    /// When those that we seal with must not be used any more.
+    end: Time,
     stats: ProtectionStats,
 }
+
+/// For an hour at least it is tried to replace old keys; or for the age that the policy names.
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// How long the old epoch's packets are still opened: two retransmission timeouts from the first
 /// packet of the new epoch on, by when what was under way has come or was sent again. The draft
@@ -50,6 +55,7 @@ impl Keyring {
             drain: Drain::Waiting,
             paths: Paths::default(),
             due: Time::MAX,
+            end: Time::MAX,
             stats: ProtectionStats::default(),
         }
     }
@@ -78,7 +84,8 @@ impl Keyring {
     /// The keys of this epoch, the newest, will not be used after all. No effect if those before
     /// have gone: then they are used already.
     pub(crate) fn withdraw_read(&mut self, epoch: u64) {
-        if self.newest() == Some(epoch) && self.old.is_some() {
+        let unused = self.drain == Drain::Waiting;
+        if self.newest() == Some(epoch) && self.old.is_some() && unused {
             self.read = self.old.take();
             self.drain = Drain::Waiting;
         }
@@ -96,6 +103,7 @@ impl Keyring {
         self.stats.rekeys += u64::from(self.write.is_some());
         self.stats.epoch = epoch;
         self.due = now + self.policy.age;
+        self.end = self.due + self.policy.age.max(PATIENCE);
         self.write = Some(sealer);
         true
     }
@@ -107,6 +115,12 @@ impl Keyring {
     /// When other keys are wanted, because those that we seal with have become old.
     pub(crate) const fn due(&self) -> Time {
         self.due
+    }
+
+    /// When those that we seal with are so old that the association has to end: others could not be
+    /// agreed on all the time since they were [`due`](Self::due).
+    pub(crate) const fn end(&self) -> Time {
+        self.end
     }
 
     /// Whether keys of the epoch before are still there.

@@ -1,6 +1,7 @@
 //! The keys of one association that are agreed on by exchanges of messages
 //! (draft-porfiri-tsvwg-sctp-dtls-handshake): the first exchange, and those that replace keys.
 
+mod allowance;
 mod fixed;
 mod keyring;
 mod message;
@@ -13,6 +14,7 @@ mod under_way;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use allowance::Allowance;
 use bytes::Bytes;
 pub use fixed::{FixedKeys, RecordKeys};
 pub(crate) use keyring::Keyring;
@@ -41,6 +43,8 @@ pub(crate) struct Session {
     peer: Option<Box<[u8]>>,
     under_way: Option<UnderWay>,
     retry: Retry,
+    /// Exchanges that the peer may begin beside the first.
+    allowance: Allowance,
     messages: VecDeque<Bytes>,
     events: VecDeque<ProtectionEvent>,
     phase: Phase,
@@ -73,6 +77,7 @@ impl Session {
             peer: None,
             under_way: None,
             retry: Retry::default(),
+            allowance: Allowance::default(),
             messages: VecDeque::new(),
             events: VecDeque::new(),
             phase: Phase::First(now + FIRST_EXCHANGE),

@@ -43,7 +43,9 @@ impl Protection for Session {
     fn next_timeout(&self) -> Time {
         match self.phase {
             Phase::First(until) => until,
-            Phase::Established => self.keys.next_timeout().min(self.rekey_due()),
+            Phase::Established => {
+                self.keys.next_timeout().min(self.rekey_due()).min(self.keys.end())
+            }
             Phase::Failed => Time::MAX,
         }
     }
@@ -52,6 +54,9 @@ impl Protection for Session {
         self.keys.handle_timeout(now, rto);
         match self.phase {
             Phase::First(until) if now >= until => self.fail(ProtectionFailure::TimedOut),
+            Phase::Established if now >= self.keys.end() => {
+                self.fail(ProtectionFailure::Exhausted);
+            }
             _ => self.rekey(now),
         }
     }

@@ -44,7 +44,14 @@ impl Session {
     /// The exchange under way failed, or a message had no place in any. One that replaces keys is
     /// tried again later; not with somebody else.
     pub(super) fn exchange_failed(&mut self, now: Time, failure: ProtectionFailure) {
-        self.tell_peer(&failure);
+        self.end_exchange(now, failure, false);
+    }
+
+    /// The same; `told`: the peer knows.
+    pub(super) fn end_exchange(&mut self, now: Time, failure: ProtectionFailure, told: bool) {
+        if !told {
+            self.tell_peer(&failure);
+        }
         if self.phase != Phase::Established || failure == ProtectionFailure::PeerChanged {
             self.fail(failure);
         } else if self.under_way.is_some() {

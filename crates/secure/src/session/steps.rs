@@ -75,24 +75,41 @@ impl Session {
             return;
         }
         if self.under_way.is_none() {
-            if message::is_alert(records) {
+            if message::is_alert(records) || self.phase == Phase::Established && !hello {
                 // About an exchange that has ended here already. An answer would have one, too.
                 return;
             }
-            self.begin(now, Role::Server);
+            if !self.serve(now) {
+                return;
+            }
         }
         let mut result = self.handle(records);
         if result.is_err() && hello && self.may_begin_anew() {
             // The peer gave its attempt up and makes another, which the old one cannot follow.
-            self.under_way = None;
-            self.begin(now, Role::Server);
+            if !self.serve(now) {
+                return;
+            }
             result = self.handle(records);
         }
-        self.flush();
-        let result = result.and_then(|()| self.take_keys(now));
-        if let Err(failure) = result {
-            self.exchange_failed(now, failure);
+        // Of what TLS finds wrong it tells the peer itself.
+        let told = self.flush() && result.is_err();
+        if let Err(failure) = result.and_then(|()| self.take_keys(now)) {
+            self.end_exchange(now, failure, told);
         }
+    }
+
+    /// Begins an exchange that the peer asks for, unless those are too many: then it is told that
+    /// there is none, at less cost than to try.
+    fn serve(&mut self, now: Time) -> bool {
+        let admits = self.phase != Phase::Established || self.allowance.take(now);
+        if admits {
+            self.under_way = None;
+            self.begin(now, Role::Server);
+        } else {
+            let epoch = self.awaited();
+            self.messages.push_back(message::decode_error(epoch));
+        }
+        admits
     }
 
     fn handle(&mut self, records: &[u8]) -> Result<(), ProtectionFailure> {

@@ -181,3 +181,25 @@ fn what_the_server_says_first_cannot_overtake_its_cookie_ack() {
     let before = pair.log.iter().filter(|p| p.at < ack.at && p.way == Way::ToClient);
     assert_eq!(before.count(), 1, "the INIT ACK");
 }
+
+#[test]
+fn who_comes_when_too_many_exchange_keys_comes_again_and_gets_in() {
+    let mut server = as_server(&protected());
+    server.replies.key_exchanges_per_network = 1;
+    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+    for _ in 0..3 {
+        let (h, now) = (pair.connect_with(protected()), pair.now);
+        pair.run_for(Duration::from_millis(200));
+        if pair.client.established() == 1 {
+            pair.client.endpoint.association_mut(h).unwrap().abort(now, Bytes::new());
+            pair.run_for(Duration::from_millis(50));
+            pair.client.endpoint.remove(h);
+            pair.client.events.clear();
+        } else {
+            break;
+        }
+    }
+    assert!(pair.server.endpoint.stats().replies_suppressed > 0, "it was too many");
+    pair.run_for(SECOND.saturating_mul(5));
+    assert_eq!((pair.client.established(), pair.client.closed()), (1, None));
+}

@@ -90,6 +90,7 @@ impl Association {
         for p in self.paths.ids() {
             self.start_heartbeats(now, p);
         }
+        self.prove_keys();
         self.send_held_answers();
         // What was acknowledged in plain since the peer has its keys, it did not believe.
         if self.rx.stats().chunks > 0 {
@@ -97,6 +98,14 @@ impl Association {
         }
         self.settle(now);
         self.shrink_after_exchange();
+    }
+
+    /// We opened, and have keys without having said anything for it: the peer knows that we have
+    /// them once something comes that was protected with them.
+    fn prove_keys(&mut self) {
+        if self.setup.opened && !self.tx.queue.had_key_messages() {
+            self.ask_all_paths();
+        }
     }
 
     /// The addresses of INIT and INIT ACK came in plain: they are proven anew, by a protected
@@ -116,10 +125,12 @@ impl Association {
         self.paths.refresh_usable();
     }
 
-    /// The longest RTO of the paths that carry anything.
+    /// The longest RTO of all paths, not backed off: for the sake of one that has died, keys would
+    /// be kept until others are used up.
     pub(super) fn longest_rto(&self) -> Duration {
-        let usable = self.paths.views.iter().filter(|view| view.state != PathState::Removed);
-        usable.map(|view| view.rto).max().unwrap_or(self.config.rto.initial)
+        let known = self.paths.iter().filter(|(view, _)| view.state != PathState::Removed);
+        let estimates = known.map(|(_, path)| path.rto_estimate);
+        estimates.max().unwrap_or(self.config.rto.initial)
     }
 
     /// A path is gone.

@@ -40,7 +40,7 @@ impl Association {
     }
 
     /// Heartbeats that nothing is waited for: paths are judged by their own.
-    fn ask_all_paths(&mut self) {
+    pub(super) fn ask_all_paths(&mut self) {
         for p in self.paths.ids() {
             if self.paths.view(p).is_some_and(|view| view.state.is_live()) {
                 let nonce = self.rng.with(Rng::next_u64);

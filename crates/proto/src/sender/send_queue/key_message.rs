@@ -36,6 +36,11 @@ impl SendQueue {
         self.key_messages > 0
     }
 
+    /// Whether there ever was one.
+    pub(crate) const fn had_key_messages(&self) -> bool {
+        self.has_keys
+    }
+
     /// Whether a chunk is of key management's messages, and none of the application's.
     pub(in crate::sender) const fn is_of_key_management(
         &self,

@@ -151,6 +151,12 @@ pub(super) struct CertificateVerifier {
 }
 
 impl CertificateVerifier {
+    /// What a certificate must lead to. Who replaces keys was judged at set-up, and may be server of
+    /// the exchange now that was its client then, which its certificate need not allow.
+    fn roots(&self) -> Option<&Roots> {
+        self.certificates.roots.as_ref().filter(|_| !self.gate.has_met_peer())
+    }
+
     fn schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
@@ -177,7 +183,7 @@ impl ServerCertVerifier for CertificateVerifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match &self.certificates.roots {
+        match self.roots() {
             Some(roots) => {
                 roots.servers.verify_server_cert(end_entity, intermediates, name, ocsp, now)
             }
@@ -199,7 +205,7 @@ impl ClientCertVerifier for CertificateVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        match &self.certificates.roots {
+        match self.roots() {
             Some(roots) => roots.clients.verify_client_cert(end_entity, intermediates, now),
             None => Ok(ClientCertVerified::assertion()),
         }

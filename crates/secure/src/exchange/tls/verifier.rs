@@ -40,6 +40,13 @@ impl Gate {
         self.peer.get().map(Vec::as_slice)
     }
 
+    /// Whether the peer was let in when the association was set up: it has to have the same key now,
+    /// whatever else it shows.
+    #[cfg(feature = "pki")]
+    pub(super) const fn has_met_peer(&self) -> bool {
+        self.known.is_some()
+    }
+
     /// Why the peer was not.
     pub(super) fn refusal(&self) -> Option<&ProtectionFailure> {
         self.refusal.get()

@@ -166,6 +166,51 @@ fn a_peer_that_begins_anew_is_followed() {
 }
 
 #[test]
+fn keys_that_cannot_be_replaced_end_the_association_when_they_are_twice_as_old() {
+    let hourly = RekeyPolicy { age: Duration::from_secs(3600), ..yearly() };
+    let mut ends = established(hourly);
+    let client = &mut ends[0];
+    let mut now = Time::ZERO;
+    while events(client).is_empty() {
+        now = client.next_timeout();
+        assert!(now <= Time::from_secs(7200));
+        client.handle_timeout(now, RTO);
+        while client.poll_message().is_some() {}
+    }
+    assert_eq!(now, Time::from_secs(7200));
+    assert_eq!(client.phase, Phase::Failed);
+}
+
+#[test]
+fn a_peer_that_begins_exchanges_without_end_is_not_served() {
+    let mut ends = established(yearly());
+    let mut hellos = 0;
+    for n in 0..1000 {
+        let now = Time::from_millis(n);
+        // A message that begins as a ClientHello does, and is none.
+        let hello = [4, 22, 3, 1, 0, 2, 1, n as u8];
+        ends[1].handle_message(now, RTO, &hello, true);
+        assert!(events(&mut ends[1]).is_empty());
+        // Each is answered, by an alert alone.
+        while let Some(message) = ends[1].poll_message() {
+            assert!(message.len() <= 8, "{message:?}");
+            hellos += 1;
+        }
+    }
+    assert_eq!(hellos, 1000);
+    assert!(!ends[1].allowance.take(Time::from_millis(999)), "used up");
+    // Once it is quiet, keys are replaced as ever.
+    let mut now = Time::from_secs(60);
+    ends[1].handle_timeout(now, RTO);
+    ends[0].keys.set_sealed(u64::MAX / 2);
+    ends[0].begin(now, Role::Client);
+    now += Duration::from_secs(1);
+    ends[0].flush();
+    talk(now, &mut ends, |_, _| {});
+    assert_eq!(ends.each_ref().map(|end| end.stats().epoch), [4, 4]);
+}
+
+#[test]
 fn keys_that_are_used_up_end_the_association() {
     let [mut client, mut server] = established(yearly());
     client.keys.set_sealed(Suite::StandIn.max_sealed());
