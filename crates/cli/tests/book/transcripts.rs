@@ -16,7 +16,7 @@ use crate::handbook::{Block, Page, handbook, root};
 const BOUND: Duration = Duration::from_secs(120);
 
 /// What a reader without an installed program types: here it is the program of this build.
-const BUILT: &str = "cargo run --profile quick -p polypath-cli --";
+const BUILT: &str = "cargo run --profile quick -p polypath-cli --no-default-features --";
 
 /// This build's `polypath` before all others.
 fn search_path() -> OsString {
