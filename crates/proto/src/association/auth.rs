@@ -17,14 +17,14 @@ use crate::ids::PathId;
 impl Association {
     /// The authentication of an association whose side of the handshake is `local`.
     pub(super) fn new_auth(config: &AssocConfig, local: &LocalSide) -> Option<Box<Auth>> {
-        let ours = AuthOffer::ours(config, local.random?);
+        let ours = AuthOffer::ours(config, **local.random.as_ref()?);
         Some(Box::new(Auth::new(ours, &config.auth)))
     }
 
     /// The association begins anew with another random number.
     pub(super) fn restart_auth(&mut self) {
-        match (self.local.random, &mut self.auth) {
-            (Some(random), Some(auth)) => auth.restart(random),
+        match (&self.local.random, &mut self.auth) {
+            (Some(random), Some(auth)) => auth.restart(**random),
             _ => self.auth = Self::new_auth(&self.config, &self.local),
         }
     }

@@ -130,7 +130,7 @@ pub(crate) struct LocalSide {
     /// 5062 section 3).
     pub(crate) tie_tag: u32,
     /// Our RANDOM, where we offer or accept authentication (RFC 4895).
-    pub(crate) random: Option<[u8; RANDOM_LEN]>,
+    pub(crate) random: Option<Box<[u8; RANDOM_LEN]>>,
 }
 
 /// The peer's half.

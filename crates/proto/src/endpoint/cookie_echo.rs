@@ -238,7 +238,7 @@ impl Endpoint {
             tag: cookie.session.local_tag,
             initial_tsn: cookie.session.local_tsn,
             tie_tag: self.rng.non_zero_u32(),
-            random: cookie.random,
+            random: cookie.random.map(Box::new),
         }
     }
 }

@@ -38,7 +38,7 @@ impl Association {
             tag: rng.non_zero_u32(),
             initial_tsn: config.first_tsn(&mut rng),
             tie_tag: rng.non_zero_u32(),
-            random: Extensions::of(&config).authentication.then(|| rng.bytes32()),
+            random: Extensions::of(&config).authentication.then(|| Box::new(rng.bytes32())),
         };
         let mut assoc = Self::new(config, endpoint, local, rng);
         assoc.peer.port = peer_port;
