@@ -12,8 +12,6 @@ step() { printf '\n== %s\n' "$*" >&2; }
 
 step "formatting"
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi
-step "lints"
-if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
 step "defences that can be switched off"
 bash tools/mutants.sh --check
 step "tests"
@@ -51,6 +49,8 @@ compile_beside_tests() {
 		echo "there is no C++ compiler: only checked whether they compile" >&2
 		CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo check --quiet --manifest-path fuzz/Cargo.toml
 	fi
+	step "lints"
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
 }
 beside=$(mktemp)
 (set -e; compile_beside_tests) >"$beside" 2>&1 &

@@ -7,7 +7,9 @@ use std::time::Duration;
 use polypath_testkit::packet::{PacketBuilder, reseal_checksum};
 use polypath_testkit::scripted_peer::read_init_ack;
 use polypath_wire::chunk::kind as chunk_kind;
-use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
+use polypath_wire::{
+    ChecksumCheck, CookieEchoChunk, InitFixed, InitRepr, PacketView, ParamsBuf, RawChunk, Tsn,
+};
 
 use crate::field::Field;
 use crate::kind::Kind;
@@ -149,11 +151,15 @@ impl Copies {
         let length = self.first.get(2..4).and_then(|len| len.try_into().ok()).unwrap_or([0, 4]);
         let value = self.first.get(4..usize::from(u16::from_be_bytes(length))).unwrap_or_default();
         let _ = self.socket.send(&packet.push_raw(kind, flags, value).build());
-        let is_data = |packet: &[u8]| {
-            matches!(packet.get(12), Some(&(chunk_kind::DATA | chunk_kind::I_DATA)))
-                && packet.get(2..4) == Some(&port.to_be_bytes())
+        // It comes with the COOKIE ACK.
+        let has_data = |packet: &[u8]| {
+            let packet = PacketView::parse(packet, ChecksumCheck::Skip).ok()?;
+            let is_data =
+                |raw: RawChunk<'_>| matches!(raw.kind, chunk_kind::DATA | chunk_kind::I_DATA);
+            let ours = packet.header().destination_port == port;
+            (ours && packet.chunks().flatten().any(is_data)).then_some(())
         };
-        self.await_answer(|packet| is_data(packet).then_some(())).is_some()
+        self.await_answer(has_data).is_some()
     }
 
     fn await_answer<T>(&self, wanted: impl Fn(&[u8]) -> Option<T>) -> Option<T> {

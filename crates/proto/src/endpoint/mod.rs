@@ -43,7 +43,6 @@ use crate::stats::EndpointStats;
 use crate::time::Time;
 use address_changes::AddressChanges;
 use reply::Replies;
-use sealed::SealedPacket;
 use table::Table;
 
 /// An SCTP endpoint.
@@ -85,6 +84,15 @@ pub struct Transmit {
     /// It probes the path's MTU: that the system finds it too large is an answer, to be told with
     /// [`Endpoint::packet_refused`], and it must not be fragmented whatever happens.
     pub probe: bool,
+}
+
+/// A packet that begins with a DTLS chunk of an association that has keys.
+#[derive(Clone, Copy, Debug)]
+struct SealedPacket {
+    assoc: AssocHandle,
+    path: Option<PathId>,
+    /// Bytes of the chunk, without padding.
+    chunk: usize,
 }
 
 impl Endpoint {

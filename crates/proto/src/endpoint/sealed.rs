@@ -2,20 +2,11 @@
 
 use polypath_wire::{COMMON_HEADER_LEN, ChecksumCheck, PacketView, RawChunk};
 
-use super::Endpoint;
+use super::{Endpoint, SealedPacket};
 use crate::association::{Association, State};
 use crate::auth::Proof;
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;
-
-/// A packet that begins with a DTLS chunk of an association that has keys.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SealedPacket {
-    assoc: AssocHandle,
-    path: Option<PathId>,
-    /// Bytes of the chunk, without padding.
-    chunk: usize,
-}
 
 impl Endpoint {
     /// A packet that begins with a DTLS chunk. Its verification tag says whose it is; the keys of
