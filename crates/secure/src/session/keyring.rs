@@ -23,8 +23,6 @@ pub(crate) struct Keyring {
     paths: Paths,
     /// When other keys are wanted.
     due: Time,
-    /// When those that we seal with must not be used any more.
-    end: Time,
     stats: ProtectionStats,
 }
 
@@ -55,7 +53,6 @@ impl Keyring {
             drain: Drain::Waiting,
             paths: Paths::default(),
             due: Time::MAX,
-            end: Time::MAX,
             stats: ProtectionStats::default(),
         }
     }
@@ -103,7 +100,6 @@ impl Keyring {
         self.stats.rekeys += u64::from(self.write.is_some());
         self.stats.epoch = epoch;
         self.due = now + self.policy.age;
-        self.end = self.due + self.policy.age.max(PATIENCE);
         self.write = Some(sealer);
         true
     }
@@ -117,10 +113,9 @@ impl Keyring {
         self.due
     }
 
-    /// When those that we seal with are so old that the association has to end: others could not be
-    /// agreed on all the time since they were [`due`](Self::due).
-    pub(crate) const fn end(&self) -> Time {
-        self.end
+    /// For how long it is tried to replace old ones, until the association has to end.
+    pub(crate) fn patience(&self) -> Duration {
+        self.policy.age.max(PATIENCE)
     }
 
     /// Whether keys of the epoch before are still there.

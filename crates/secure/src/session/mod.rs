@@ -43,6 +43,8 @@ pub(crate) struct Session {
     peer: Option<Box<[u8]>>,
     under_way: Option<UnderWay>,
     retry: Retry,
+    /// Keys that were to be replaced before must be by then.
+    deadline: Time,
     /// Exchanges that the peer may begin beside the first.
     allowance: Allowance,
     messages: VecDeque<Bytes>,
@@ -77,6 +79,7 @@ impl Session {
             peer: None,
             under_way: None,
             retry: Retry::default(),
+            deadline: Time::MAX,
             allowance: Allowance::default(),
             messages: VecDeque::new(),
             events: VecDeque::new(),

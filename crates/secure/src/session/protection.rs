@@ -43,9 +43,7 @@ impl Protection for Session {
     fn next_timeout(&self) -> Time {
         match self.phase {
             Phase::First(until) => until,
-            Phase::Established => {
-                self.keys.next_timeout().min(self.rekey_due()).min(self.keys.end())
-            }
+            Phase::Established => self.keys.next_timeout().min(self.rekey_due()).min(self.deadline),
             Phase::Failed => Time::MAX,
         }
     }
@@ -54,7 +52,7 @@ impl Protection for Session {
         self.keys.handle_timeout(now, rto);
         match self.phase {
             Phase::First(until) if now >= until => self.fail(ProtectionFailure::TimedOut),
-            Phase::Established if now >= self.keys.end() => {
+            Phase::Established if now >= self.deadline => {
                 self.fail(ProtectionFailure::Exhausted);
             }
             _ => self.rekey(now),
