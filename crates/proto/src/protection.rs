@@ -94,6 +94,9 @@ impl Role {
 
 /// The keys of one association: how they are agreed on, replaced and used.
 pub trait Protection: fmt::Debug + Send {
+    /// The association is set up: messages can come from now on.
+    fn association_is_up(&mut self, _now: Time) {}
+
     /// A key management message of the peer, whole. `protected`: it came in a DTLS chunk. `rto` is
     /// the longest retransmission timeout of the association's paths.
     fn handle_message(&mut self, now: Time, rto: Duration, message: &[u8], protected: bool);

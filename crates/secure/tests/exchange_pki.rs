@@ -6,7 +6,9 @@ mod pipe;
 use std::sync::Arc;
 
 use pipe::{Ends, PARAMETERS, finish, run};
-use polypath_proto::protection::{Agreed, KeyManagement, Protection, ProtectionFailure, Role};
+use polypath_proto::protection::{
+    Agreed, KeyManagement, Protection, ProtectionEvent, ProtectionFailure, Role,
+};
 use polypath_proto::time::{Duration, Time};
 use polypath_secure::{Certificates, Fingerprint, RekeyPolicy, Tls, Trust, WallClock};
 
@@ -53,14 +55,10 @@ fn a_chain_to_the_root_is_taken() {
 
 /// All messages arrive.
 fn talk(now: Time, ends: &mut [Box<dyn Protection>; 2]) {
-    loop {
-        let messages = ends.each_mut().map(|end| end.poll_message());
-        if messages.iter().all(Option::is_none) {
-            return;
-        }
-        for (from, message) in messages.into_iter().enumerate() {
-            if let Some(message) = message {
-                let protected = ends[from].seals() && ends[1 - from].is_enforced();
+    for _ in 0..20 {
+        for from in [0, 1] {
+            while let Some(message) = ends[from].poll_message() {
+                let protected = ends[from].seals();
                 ends[1 - from].handle_message(now, Duration::from_secs(1), &message, protected);
             }
         }
@@ -83,6 +81,9 @@ fn either_end_replaces_keys() {
             tls.protect(Time::ZERO, &agreed)
         });
         talk(Time::ZERO, &mut ends);
+        let established =
+            |end: &mut Box<dyn Protection>| end.poll_event() == Some(ProtectionEvent::Established);
+        assert!(ends.iter_mut().all(established));
         let now = Time::from_secs(3600);
         ends.iter_mut().for_each(|end| end.handle_timeout(now, Duration::from_secs(1)));
         talk(now, &mut ends);

@@ -26,9 +26,6 @@ pub(crate) struct Keyring {
     stats: ProtectionStats,
 }
 
-/// For an hour at least it is tried to replace old keys; or for the age that the policy names.
-const PATIENCE: Duration = Duration::from_secs(3600);
-
 /// How long the old epoch's packets are still opened: two retransmission timeouts from the first
 /// packet of the new epoch on, by when what was under way has come or was sent again. The draft
 /// wants 120 s at least. But only two epochs may live, a key bears 2^24 packets, and those are sent
@@ -111,11 +108,6 @@ impl Keyring {
     /// When other keys are wanted, because those that we seal with have become old.
     pub(crate) const fn due(&self) -> Time {
         self.due
-    }
-
-    /// For how long it is tried to replace old ones, until the association has to end.
-    pub(crate) fn patience(&self) -> Duration {
-        self.policy.age.max(PATIENCE)
     }
 
     /// Whether keys of the epoch before are still there.

@@ -26,7 +26,7 @@ use under_way::UnderWay;
 use crate::exchange::Exchanges;
 use crate::policy::RekeyPolicy;
 
-/// How long the first exchange may take, from when both ends agreed on the method.
+/// How long the first exchange may take, from when the association is set up.
 const FIRST_EXCHANGE: Duration = Duration::from_secs(20);
 
 /// The keys of one association.
@@ -43,8 +43,6 @@ pub(crate) struct Session {
     peer: Option<Box<[u8]>>,
     under_way: Option<UnderWay>,
     retry: Retry,
-    /// Keys that were to be replaced before must be by then.
-    deadline: Time,
     /// Exchanges that the peer may begin beside the first.
     allowance: Allowance,
     messages: VecDeque<Bytes>,
@@ -55,7 +53,8 @@ pub(crate) struct Session {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The first exchange, which may take until then.
+    /// The first exchange, which may take until then; before the association is set up T1 bounds
+    /// it.
     First(Time),
     /// Both ends have keys and use them.
     Established,
@@ -79,11 +78,10 @@ impl Session {
             peer: None,
             under_way: None,
             retry: Retry::default(),
-            deadline: Time::MAX,
             allowance: Allowance::default(),
             messages: VecDeque::new(),
             events: VecDeque::new(),
-            phase: Phase::First(now + FIRST_EXCHANGE),
+            phase: Phase::First(Time::MAX),
             enforced: false,
         };
         if agreed.role == Role::Client {

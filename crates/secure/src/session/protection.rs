@@ -9,9 +9,15 @@ use polypath_proto::protection::{
 };
 use polypath_proto::time::{Duration, Time};
 
-use super::{Phase, Session};
+use super::{FIRST_EXCHANGE, Phase, Session};
 
 impl Protection for Session {
+    fn association_is_up(&mut self, now: Time) {
+        if matches!(self.phase, Phase::First(_)) {
+            self.phase = Phase::First(now + FIRST_EXCHANGE);
+        }
+    }
+
     fn handle_message(&mut self, now: Time, _rto: Duration, message: &[u8], protected: bool) {
         if self.phase == Phase::Failed || !protected && self.enforced {
             return;
@@ -43,7 +49,7 @@ impl Protection for Session {
     fn next_timeout(&self) -> Time {
         match self.phase {
             Phase::First(until) => until,
-            Phase::Established => self.keys.next_timeout().min(self.rekey_due()).min(self.deadline),
+            Phase::Established => self.keys.next_timeout().min(self.rekey_due()),
             Phase::Failed => Time::MAX,
         }
     }
@@ -52,9 +58,6 @@ impl Protection for Session {
         self.keys.handle_timeout(now, rto);
         match self.phase {
             Phase::First(until) if now >= until => self.fail(ProtectionFailure::TimedOut),
-            Phase::Established if now >= self.deadline => {
-                self.fail(ProtectionFailure::Exhausted);
-            }
             _ => self.rekey(now),
         }
     }

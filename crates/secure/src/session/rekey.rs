@@ -27,7 +27,6 @@ impl Session {
         if self.under_way.is_some() {
             self.give_up(now);
         } else {
-            self.deadline = self.deadline.min(now + self.keys.patience());
             self.begin(now, Role::Client);
         }
     }

@@ -183,7 +183,7 @@ impl Session {
 
     fn exchange_done(&mut self, epoch: u64) {
         self.under_way = None;
-        (self.retry, self.deadline) = (Retry::default(), Time::MAX);
+        self.retry = Retry::default();
         let first = matches!(self.phase, Phase::First(_));
         self.phase = Phase::Established;
         self.events.push_back(if first {

@@ -22,7 +22,10 @@ fn agreed(role: Role, seed: u8) -> Agreed {
 fn session(role: Role, seed: u8, policy: RekeyPolicy) -> Session {
     let agreed = agreed(role, seed);
     let exchanges = Arc::new(StandInExchanges::new(Suite::StandIn, &agreed.seed));
-    Session::new(Time::ZERO, &agreed, exchanges, policy)
+    let mut session = Session::new(Time::ZERO, &agreed, exchanges, policy);
+    assert_eq!(session.next_timeout(), Time::MAX, "T1 runs");
+    session.association_is_up(Time::ZERO);
+    session
 }
 
 fn seal(session: &mut Session, now: Time, content: &[u8]) -> Option<Vec<u8>> {

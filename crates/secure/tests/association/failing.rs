@@ -50,6 +50,10 @@ impl FailingKeys {
 }
 
 impl Protection for FailingKeys {
+    fn association_is_up(&mut self, now: Time) {
+        self.keys.association_is_up(now);
+    }
+
     fn handle_message(&mut self, now: Time, rto: Duration, message: &[u8], protected: bool) {
         self.keys.handle_message(now, rto, message, protected);
     }

@@ -203,3 +203,11 @@ fn who_comes_when_too_many_exchange_keys_comes_again_and_gets_in() {
     pair.run_for(SECOND.saturating_mul(5));
     assert_eq!((pair.client.established(), pair.client.closed()), (1, None));
 }
+
+#[test]
+fn a_cookie_echo_that_is_lost_for_half_a_minute_takes_none_of_the_exchanges_time() {
+    let mut pair = connecting(&protected());
+    pair.lose_first(5, |packet| packet.first_kind() == kind::COOKIE_ECHO);
+    pair.run_for(SECOND.saturating_mul(40));
+    assert_protected(&pair);
+}

@@ -57,6 +57,13 @@ impl Association {
         Ok(())
     }
 
+    /// The association is set up: what it took until then is none of the exchange's time.
+    pub(in crate::association) fn start_key_exchange(&mut self, now: Time) {
+        if let Some(keys) = self.protection.as_mut().and_then(|state| state.keys.as_mut()) {
+            keys.association_is_up(now);
+        }
+    }
+
     /// The peer's handshake takes the place of ours: so does what was said in it. `offer` is what
     /// our INIT ACK said.
     pub(in crate::association) fn agree_anew(

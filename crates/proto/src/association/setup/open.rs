@@ -191,6 +191,7 @@ impl Association {
             self.start_heartbeats(now, p);
         }
         if self.is_exchanging_keys() {
+            self.start_key_exchange(now);
             self.note_first_message(now);
             self.drive_keys(now);
         } else {

@@ -166,22 +166,6 @@ fn a_peer_that_begins_anew_is_followed() {
 }
 
 #[test]
-fn keys_that_cannot_be_replaced_end_the_association_when_they_are_twice_as_old() {
-    let hourly = RekeyPolicy { age: Duration::from_secs(3600), ..yearly() };
-    let mut ends = established(hourly);
-    let client = &mut ends[0];
-    let mut now = Time::ZERO;
-    while events(client).is_empty() {
-        now = client.next_timeout();
-        assert!(now <= Time::from_secs(7200));
-        client.handle_timeout(now, RTO);
-        while client.poll_message().is_some() {}
-    }
-    assert_eq!(now, Time::from_secs(7200));
-    assert_eq!(client.phase, Phase::Failed);
-}
-
-#[test]
 fn a_peer_that_begins_exchanges_without_end_is_not_served() {
     let mut ends = established(yearly());
     let mut hellos = 0;
