@@ -30,8 +30,8 @@ pub(crate) fn measure_cpu<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> 
     Ok((value, read_usage(UsageWho::RUSAGE_SELF)?.cpu - before.cpu))
 }
 
-/// Nanoseconds of CPU that `work` took in this thread: for what takes microseconds. What reading the
-/// clock takes is in it: [`clock_cost`].
+/// Nanoseconds of CPU that `work` took in this thread: for what takes microseconds. What reading
+/// the clock takes is in it: [`clock_cost`].
 pub(crate) fn measure_thread<T>(work: impl FnOnce() -> T) -> Result<(T, f64)> {
     let read = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from);
     let before = read()?;

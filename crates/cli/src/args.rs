@@ -77,8 +77,8 @@ Examples:
     /// Measure a real network: goodput, delays, and what every path and stream did, seen from both
     /// ends.
     ///
-    /// One end is the server (-s), the other asks for tests (-c). It is encrypted, and each end proves
-    /// to have the key that `polypath id` prints there.
+    /// One end is the server (-s), the other asks for tests (-c). It is encrypted, and each end
+    /// proves to have the key that `polypath id` prints there.
     #[command(after_help = "\
 Exit codes: 0 done, 1 the test failed or ended early (what there is of it was printed), 2 bad input, 3 the server was not
 reached, 5 a file with keys, 6 the server's key is not known or not the one expected, or it does not let us in, 130

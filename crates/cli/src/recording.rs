@@ -116,8 +116,8 @@ pub(crate) fn open_output(path: &Path) -> io::Result<Output> {
     take_stdout().map(Output::to_open_file)
 }
 
-/// Likewise, but a file has its name from the beginning: what is captured live may be cut off. A new
-/// one is for its owner alone: it holds what nobody else could read on the way.
+/// Likewise, but a file has its name from the beginning: what is captured live may be cut off. A
+/// new one is for its owner alone: it holds what nobody else could read on the way.
 fn open_live(path: &Path) -> io::Result<File> {
     if is_stdout(Some(path)) {
         return take_stdout();

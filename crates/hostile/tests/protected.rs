@@ -1,6 +1,6 @@
-//! A protected association beside somebody who sees all of its packets, knows its tags and TSNs, and
-//! injects and replays: every message arrives, once, whole and in order. Exchanges that are begun and
-//! never ended keep nobody else out.
+//! A protected association beside somebody who sees all of its packets, knows its tags and TSNs,
+//! and injects and replays: every message arrives, once, whole and in order. Exchanges that are
+//! begun and never ended keep nobody else out.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What protection costs: goodput on networks drawn at random, protected beside plain.
 //!
-//! Profile `fast` with `stack.protection = "stand-in"`, whose packets, exchanges and times are those
-//! of TLS 1.3 and AES-GCM, beside the same without. `--help` says how to run it.
+//! Profile `fast` with `stack.protection = "stand-in"`, whose packets, exchanges and times are
+//! those of TLS 1.3 and AES-GCM, beside the same without. `--help` says how to run it.
 
 use std::error::Error;
 use std::ops::Range;

@@ -127,8 +127,8 @@ pub trait Protection: fmt::Debug + Send {
 
     /// Opens a DTLS chunk where it stands, given with its header and without padding, that came on
     /// `path` (if that is known): the chunks in it are in this range of `chunk` then, of which the
-    /// first [`HEADROOM`] bytes are no part. On an error the bytes of `chunk` are worth nothing, and
-    /// everything else but counters is as it was: nothing of a packet is believed before it has
+    /// first [`HEADROOM`] bytes are no part. On an error the bytes of `chunk` are worth nothing,
+    /// and everything else but counters is as it was: nothing of a packet is believed before it has
     /// opened.
     ///
     /// # Errors

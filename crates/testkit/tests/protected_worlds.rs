@@ -1,6 +1,6 @@
 //! Random interaction of two endpoints that protect their packets, and replace keys every 50 of
-//! them: nothing of an application ever goes in plain, and each message arrives once as it was sent,
-//! also where somebody on the path forges packets.
+//! them: nothing of an application ever goes in plain, and each message arrives once as it was
+//! sent, also where somebody on the path forges packets.
 //!
 //! `POLYPATH_CASES` and `POLYPATH_SEED` choose how many scripts are played and with which seed they
 //! begin; more of them run by `cargo run --release -p polypath-testkit --example interact --

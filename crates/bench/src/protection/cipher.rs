@@ -44,8 +44,8 @@ impl Cipher {
         Ok(Self { key, numbers, plain, sealed, batch, clock })
     }
 
-    /// Nanoseconds for each of `packets`; as `all`, those for the mask of a record's number (RFC 9147
-    /// section 4.2.3), which is in neither of the others.
+    /// Nanoseconds for each of `packets`; as `all`, those for the mask of a record's number (RFC
+    /// 9147 section 4.2.3), which is in neither of the others.
     pub(crate) fn work(&mut self, packets: usize) -> Result<Times> {
         let (mut seal, mut open, mut mask) = (0.0, 0.0, 0.0);
         let batches = packets / BATCH;

@@ -16,8 +16,8 @@ const PACKETS: usize = 8192;
 /// Rounds of an instance: a round takes tens of milliseconds, and other load comes and goes.
 const ROUNDS: u32 = 20;
 
-/// Instances for each of `--repeat`. What one takes depends on where in memory it lies, by as much as
-/// a half: the median of several tells.
+/// Instances for each of `--repeat`. What one takes depends on where in memory it lies, by as much
+/// as a half: the median of several tells.
 const INSTANCES: u32 = 5;
 
 /// Prints both tables.

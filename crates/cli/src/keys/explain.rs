@@ -7,8 +7,8 @@ use super::UNTRUSTED;
 use super::client::ClientKeys;
 use crate::failure::Failure;
 
-/// Error causes of draft-ietf-tsvwg-sctp-dtls-chunk: the other end demands protection, or another way
-/// to agree on keys.
+/// Error causes of draft-ietf-tsvwg-sctp-dtls-chunk: the other end demands protection, or another
+/// way to agree on keys.
 const MISSING_DTLS_CHUNK: u16 = 100;
 const NO_COMMON_KEY_MANAGEMENT: u16 = 101;
 /// What an end in plain says to one that offers address changes without AUTH, as who encrypts does.
@@ -57,8 +57,8 @@ impl ClientKeys {
             ConnectError::Rejected { cause: Some(NO_COMMON_KEY_MANAGEMENT), .. } => {
                 self.other_method()
             }
-            // It speaks in plain, and wants proof of addresses that we offer to change: its INIT ACK
-            // would have told the same.
+            // It speaks in plain, and wants proof of addresses that we offer to change: its INIT
+            // ACK would have told the same.
             ConnectError::Rejected { reason, .. } if self.protects() && *reason == NO_AUTH => {
                 self.in_plain()
             }

@@ -1,4 +1,5 @@
-//! Who is who in `send`, `receive` and `perf`, as processes on one machine, each with a key of its own.
+//! Who is who in `send`, `receive` and `perf`, as processes on one machine, each with a key of its
+//! own.
 
 mod enrolment;
 mod files;

@@ -10,8 +10,8 @@ use crate::time::Time;
 
 impl Endpoint {
     /// A packet that begins with a DTLS chunk. Its verification tag says whose it is; the keys of
-    /// that association say whether it is the peer's. `None` if it has been dealt with: to who knows
-    /// no keys it is a packet like any other, of a type that it does not know.
+    /// that association say whether it is the peer's. `None` if it has been dealt with: to who
+    /// knows no keys it is a packet like any other, of a type that it does not know.
     pub(super) fn find_sealed(
         &mut self,
         now: Time,
@@ -31,8 +31,8 @@ impl Endpoint {
         Some(SealedPacket { assoc, path, chunk })
     }
 
-    /// Opens a packet where it stands, and takes what is in it. Until it has opened it has no effect
-    /// but on counters.
+    /// Opens a packet where it stands, and takes what is in it. Until it has opened it has no
+    /// effect but on counters.
     pub(super) fn open_sealed(
         &mut self,
         now: Time,

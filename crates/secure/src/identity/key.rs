@@ -20,8 +20,8 @@ const PKCS8_HEADER: [u8; 16] =
 const PEM_BEGIN: &str = "-----BEGIN PRIVATE KEY-----\n";
 const PEM_END: &str = "\n-----END PRIVATE KEY-----\n";
 
-/// An Ed25519 key pair: who this end is. The private key is wiped when the last clone goes; what the
-/// library keeps of it to sign with is not.
+/// An Ed25519 key pair: who this end is. The private key is wiped when the last clone goes; what
+/// the library keeps of it to sign with is not.
 #[derive(Clone)]
 pub struct Identity {
     pkcs8: Arc<Zeroizing<Vec<u8>>>,

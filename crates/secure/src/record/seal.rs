@@ -60,8 +60,8 @@ impl Sealer {
         Some(())
     }
 
-    /// Opens the chunk of one of the latest 65,536 records that it has sealed, and appends what is in
-    /// it to `out`, which is as it was if that is not one of them.
+    /// Opens the chunk of one of the latest 65,536 records that it has sealed, and appends what is
+    /// in it to `out`, which is as it was if that is not one of them.
     pub(crate) fn open_own(&self, chunk: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let opened = self.content_of(chunk, out);

@@ -3,8 +3,8 @@
 use polypath_proto::protection::KEY_MANAGEMENT_PPID;
 use polypath_wire::{Chunk, DataChunk, IDataChunk, PacketView, chunk::kind};
 
-/// What `packet` has in plain that it must not: anything but one DTLS chunk, what sets an association
-/// up, key management's messages, and what is answered to strangers.
+/// What `packet` has in plain that it must not: anything but one DTLS chunk, what sets an
+/// association up, key management's messages, and what is answered to strangers.
 pub(super) fn find_plain(packet: &PacketView<'_>) -> Option<String> {
     let kinds: Vec<u8> = packet.chunks().flatten().map(|raw| raw.kind).collect();
     if kinds.contains(&kind::DTLS) {

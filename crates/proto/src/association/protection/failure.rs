@@ -47,8 +47,8 @@ impl Association {
         self.protection.as_mut()?.failure.take()
     }
 
-    /// Why the association ends, if the peer's ABORT came before we could say that keys have failed:
-    /// what is behind the ABORT.
+    /// Why the association ends, if the peer's ABORT came before we could say that keys have
+    /// failed: what is behind the ABORT.
     pub(in crate::association) fn with_failure_of_keys(
         &mut self,
         reason: CloseReason,

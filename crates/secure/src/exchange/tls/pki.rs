@@ -151,8 +151,8 @@ pub(super) struct CertificateVerifier {
 }
 
 impl CertificateVerifier {
-    /// What a certificate must lead to. Who replaces keys was judged at set-up, and may be server of
-    /// the exchange now that was its client then, which its certificate need not allow.
+    /// What a certificate must lead to. Who replaces keys was judged at set-up, and may be server
+    /// of the exchange now that was its client then, which its certificate need not allow.
     fn roots(&self) -> Option<&Roots> {
         self.certificates.roots.as_ref().filter(|_| !self.gate.has_met_peer())
     }

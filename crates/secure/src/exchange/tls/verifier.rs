@@ -40,8 +40,8 @@ impl Gate {
         self.peer.get().map(Vec::as_slice)
     }
 
-    /// Whether the peer was let in when the association was set up: it has to have the same key now,
-    /// whatever else it shows.
+    /// Whether the peer was let in when the association was set up: it has to have the same key
+    /// now, whatever else it shows.
     #[cfg(feature = "pki")]
     pub(super) const fn has_met_peer(&self) -> bool {
         self.known.is_some()
@@ -117,7 +117,8 @@ pub(super) fn no_tls12() -> Error {
     PeerIncompatible::Tls12NotOffered.into()
 }
 
-/// What clients and servers ask of a verifier in the same words; `verify` and `schemes` are its own.
+/// What clients and servers ask of a verifier in the same words; `verify` and `schemes` are its
+/// own.
 macro_rules! tls13_signatures {
     () => {
         fn verify_tls12_signature(
