@@ -162,6 +162,22 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_behind_them_can_be_removed() {
+        let all = (1..10).flat_map(|count| (1..=4).map(move |keys| (count, keys)));
+        for (count, keys) in all {
+            for which in 0..count {
+                let mut queue = SendQueue::default();
+                (0..count).for_each(|len| push(&mut queue, len + 1));
+                (0..keys).for_each(|_| push_key(&mut queue, 50));
+                let id = MessageId(which as u64);
+                let removed = queue.remove(STREAM, id, &mut FirstCome).map(|m| m.bytes);
+                assert_eq!(removed, Some(which as u64 + 1), "{count} {keys}");
+                assert!(!order(&mut queue).iter().any(|(_, len, _)| *len == which + 1));
+            }
+        }
+    }
+
+    #[test]
     fn they_pass_what_is_held_back_and_wait_for_the_end_of_an_open_message() {
         let mut queue = SendQueue::default();
         queue.hold_for_keys();

@@ -35,8 +35,10 @@ impl SendQueue {
         id: MessageId,
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<Removed> {
+        let in_order = self.key_messages == 0;
         let s = self.streams.get_mut(usize::from(stream.0))?;
-        let message = take(&mut s.queue, id).or_else(|| take(s.held.as_mut()?, id))?;
+        let message =
+            take(&mut s.queue, id, in_order).or_else(|| take(s.held.as_mut()?, id, in_order))?;
         let (bytes, begun) = (message.remaining() as u64, !message.begins());
         let flags = DataFlags {
             unordered: message.options.unordered,
@@ -72,8 +74,12 @@ impl SendQueue {
     }
 }
 
-fn take(queue: &mut VecDeque<Queued>, id: MessageId) -> Option<Queued> {
-    let at = queue.binary_search_by_key(&id, |m| m.id).ok()?;
+/// The application's messages are in the order of their ids. Of key management's, a few stand before
+/// messages that are older: where there are any, a search by halves may miss what is there.
+fn take(queue: &mut VecDeque<Queued>, id: MessageId, in_order: bool) -> Option<Queued> {
+    let found = queue.binary_search_by_key(&id, |m| m.id).ok();
+    let anywhere = || queue.iter().position(|m| m.id == id).filter(|_| !in_order);
+    let at = found.or_else(anywhere)?;
     let removed = queue.remove(at);
     trim(queue);
     removed
