@@ -122,20 +122,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Plays the scripts of these seeds; `done` is told of each. Stops at the first that fails, and
-/// shrinks it.
-///
-/// # Errors
-/// The failure.
-pub fn explore_seeds(
-    seeds: impl Iterator<Item = u64>,
-    choose: &PolicyChoice<'_>,
-    mut done: impl FnMut(u64),
-) -> Result<Summary, Box<Failure>> {
-    explore_scripts(seeds.map(|seed| Script::random(seed, choose)), |script| done(script.seed))
-}
-
-/// The same with scripts that are there.
+/// Plays these scripts; `done` is told of each. Stops at the first that fails, and shrinks it.
 ///
 /// # Errors
 /// The failure.

@@ -17,8 +17,8 @@ mod shrink;
 mod trouble;
 
 pub use explore::{
-    Failure, Summary, examine_script, examine_seed, explore_scripts, explore_seeds, run_caught,
-    triage_failures, triage_scripts,
+    Failure, Summary, examine_script, examine_seed, explore_scripts, run_caught, triage_failures,
+    triage_scripts,
 };
 pub use flood::Flood;
 pub use run::{Ending, Report, packet_hash, run_script};

@@ -8,7 +8,7 @@ use polypath_policies::{PolicyKind, PolicySpec, all, factory};
 use polypath_proto::protection::KeyManagement;
 use polypath_proto::rng::Rng;
 use polypath_secure::{RekeyPolicy, StandIn};
-use polypath_testkit::interact::{Policies, Script};
+use polypath_testkit::interact::{Ending, Failure, Policies, Script, Summary, explore_scripts};
 
 /// The names of all policies of a kind.
 pub(crate) fn names(kind: PolicyKind) -> Vec<&'static str> {
@@ -50,4 +50,42 @@ pub(crate) fn stand_in() -> StandIn {
 /// The hostile world of a seed, with both ends' packets protected.
 pub(crate) fn protected_script(seed: u64, keys: &Arc<dyn KeyManagement>) -> Script {
     Script::random(seed, &random_policies).protected_by(keys)
+}
+
+const THREADS: u64 = 2;
+
+fn from_env(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Plays the scripts of `cases` seeds from 1 on, or of those that `POLYPATH_CASES` and
+/// `POLYPATH_SEED` choose. Gives what came of them, and how many they were.
+pub(crate) fn explore(cases: u64, script: impl Fn(u64) -> Script + Sync) -> (Summary, u64) {
+    let first = from_env("POLYPATH_SEED").unwrap_or(1);
+    let cases = from_env("POLYPATH_CASES").unwrap_or(cases);
+    let play = |thread: u64| -> Result<Summary, Box<Failure>> {
+        let seeds = (first..first + cases).skip(thread as usize).step_by(THREADS as usize);
+        explore_scripts(seeds.map(&script), |_| {})
+    };
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|t| {
+                scope.spawn({
+                    let play = &play;
+                    move || play(t)
+                })
+            })
+            .collect();
+        for thread in threads {
+            match thread.join().expect("panics of the code under test are caught") {
+                Ok(part) => summary.merge_with(part),
+                Err(failure) => panic!("{failure}"),
+            }
+        }
+    });
+    println!("{summary}");
+    let graceful = summary.endings.get(&Ending::Graceful).copied().unwrap_or_default();
+    assert!(cases < 100 || graceful * 3 > cases, "few scripts end gracefully: {summary}");
+    (summary, cases)
 }
