@@ -91,7 +91,7 @@ fn records(suite: Suite, len: usize) -> [f64; 2] {
 }
 
 #[test]
-#[ignore = "it prints how long records take, and asserts nothing: for `cargo test --release -- --ignored --nocapture`"]
+#[ignore = "prints times and asserts nothing: to be run by hand, with --release and --nocapture"]
 fn records_cost_little_more_than_their_cipher() {
     for (suite, algorithm) in
         [(Suite::Aes128Gcm, &AES_128_GCM), (Suite::ChaCha20Poly1305, &CHACHA20_POLY1305)]

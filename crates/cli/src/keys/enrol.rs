@@ -95,9 +95,7 @@ impl ClientKeys {
         match connected {
             Ok(Ok(association)) => Ok(association),
             // Another one has it already, whom the peer still talks with.
-            Ok(Err(ConnectError::Closed(Closed::Unprotected(failure)))) if matches!(&*failure, ProtectionFailure::Refused(why) if why == NOT_LET_IN) => {
-                Err(self.without_code())
-            }
+            Ok(Err(error)) if is_not_let_in(&error) => Err(self.without_code()),
             Ok(Err(error)) => Err(match self.explain(&error) {
                 Some(KeyTrouble::Unexpected(_)) => self.without_code(),
                 Some(KeyTrouble::Failed(failure)) => failure,
@@ -109,6 +107,12 @@ impl ClientKeys {
             }
         }
     }
+}
+
+/// The peer knows our key, or that of the code, and does not want it.
+fn is_not_let_in(error: &ConnectError) -> bool {
+    let ConnectError::Closed(Closed::Unprotected(failure)) = error else { return false };
+    matches!(&**failure, ProtectionFailure::Refused(why) if why == NOT_LET_IN)
 }
 
 fn used_up(error: &EnrolmentError) -> Failure {
