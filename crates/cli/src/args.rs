@@ -263,8 +263,8 @@ pub(crate) struct EmulateArgs {
     /// Where to run it.
     #[arg(long = "in", value_name = "HOST", default_value = "client")]
     pub(crate) inside: Side,
-    /// Shell command to run in the server beside it, from 0.3 s earlier; it is ended when COMMAND
-    /// has.
+    /// Shell command to run in the server beside it, from 0.3 s earlier; what does not end within
+    /// 0.5 s of COMMAND is ended.
     #[arg(long, value_name = "LINE")]
     pub(crate) server: Option<String>,
     /// Set a field over what the file says; may be repeated.

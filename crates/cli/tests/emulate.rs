@@ -49,6 +49,25 @@ fn a_command_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn the_server_program_may_say_its_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = folder.path().join("said");
+    let last_words = |when: &str| {
+        let server = format!("{when} >> {} 2>&1", said.display());
+        let arguments = ["--no-check", "--server", &server, "--", "true"];
+        let output = emulate(&arguments)?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(fs::read_to_string(&said).unwrap())
+    };
+    // Of its own accord, a little after the main program.
+    let Some(text) = last_words("(sleep 0.5; echo done)") else { return };
+    assert_eq!(text, "done\n");
+    // Asked to, also when it is not the shell itself.
+    let asked = "bash -c 'trap \"echo asked; exit\" TERM; while true; do sleep 0.05; done'";
+    assert_eq!(last_words(asked).as_deref(), Some("done\nasked\n"));
+}
+
+#[test]
 fn what_was_measured_is_in_the_json() {
     let Some(output) = emulate(&["--json", "--", "true"]) else { return };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

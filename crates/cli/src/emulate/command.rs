@@ -3,12 +3,12 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use polypath_emu::{Emulation, Host};
 
@@ -17,6 +17,9 @@ use crate::interrupt;
 
 /// What the server's program has to open its ports.
 const HEAD_START: Duration = Duration::from_millis(300);
+/// What the server's program has to end by itself once the main program has: what serves once is
+/// about to.
+const PARTING: Duration = Duration::from_millis(500);
 /// What a program has to end after Ctrl-C or a request to end, before it is made to.
 const GRACE: Duration = Duration::from_secs(3);
 const GLANCE: Duration = Duration::from_millis(20);
@@ -40,7 +43,8 @@ impl<'a> Programs<'a> {
         line: &str,
     ) -> Result<(), Failure> {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", line]).stdin(Stdio::null());
+        // A group of its own: what ends the shell has to reach what the shell runs, too.
+        shell.args(["-c", line]).stdin(Stdio::null()).process_group(0);
         self.beside = Some(self.spawn_on_host(host, &mut shell)?);
         sleep(HEAD_START);
         Ok(())
@@ -76,8 +80,10 @@ impl<'a> Programs<'a> {
 
 impl Drop for Programs<'_> {
     fn drop(&mut self) {
-        if let Some(mut child) = self.beside.take() {
-            terminate_child(&mut child);
+        if let Some(mut shell) = self.beside.take()
+            && wait_for(&mut shell, PARTING).is_none()
+        {
+            terminate_group(&mut shell);
         }
     }
 }
@@ -112,6 +118,21 @@ fn terminate_child(child: &mut Child) {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+/// The same for a shell and all that it runs.
+fn terminate_group(shell: &mut Child) {
+    let Ok(group) = i32::try_from(shell.id()).map(Pid::from_raw) else { return };
+    let _ = killpg(group, Signal::SIGTERM);
+    let begin = Instant::now();
+    // The shell is waited for first, or it would stay a member.
+    while (wait_for(shell, GLANCE).is_none() || killpg(group, None).is_ok())
+        && begin.elapsed() < GRACE
+    {
+        sleep(GLANCE);
+    }
+    let _ = killpg(group, Signal::SIGKILL);
+    let _ = shell.wait();
 }
 
 fn wait_for(child: &mut Child, time: Duration) -> Option<ExitStatus> {
