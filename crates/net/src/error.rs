@@ -316,6 +316,9 @@ pub enum Closed {
     /// The peer's host said that the peer is gone, and nothing came of it any more.
     #[error("the peer is gone: its host says so, and it does not answer any more")]
     PeerGone,
+    /// The path scheduler failed, and says why.
+    #[error("the path scheduler failed: {0}")]
+    PolicyFailed(Box<str>),
     /// The peer broke the protocol.
     #[error("the peer broke the protocol: aborted with error cause {cause}")]
     ProtocolViolation {
@@ -368,6 +371,7 @@ impl From<CloseReason> for Closed {
             CloseReason::NoProtection => Self::NoProtection,
             CloseReason::Unprotected(failure) => Self::Unprotected(failure),
             CloseReason::PeerGone => Self::PeerGone,
+            CloseReason::PolicyFailed(why) => Self::PolicyFailed(why),
             CloseReason::ProtocolViolation { cause } => Self::ProtocolViolation { cause },
         }
     }

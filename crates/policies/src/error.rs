@@ -69,6 +69,16 @@ pub enum PolicyError {
         /// What it takes.
         allowed: String,
     },
+    /// A scheduler from outside of the lists cannot be had.
+    #[error("{kind} {text:?}: {problem}")]
+    Own {
+        /// Which of the five.
+        kind: PolicyKind,
+        /// The whole text.
+        text: String,
+        /// Why, in words.
+        problem: String,
+    },
     /// [`Registry::add`](crate::Registry::add) was given a name that is in use.
     #[error("{kind} {name:?} exists already; allowed: a name that is not in use")]
     NameInUse {

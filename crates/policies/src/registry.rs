@@ -14,7 +14,8 @@ use crate::entry::{Configure, Make, PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::kind::PolicyKind;
 use crate::options::{Options, list_or_none};
-use crate::{buffer, congestion, renamed, retransmission, scheduler, stream};
+use crate::own::{FindOwn, OwnScheduler};
+use crate::{buffer, congestion, own, renamed, retransmission, scheduler, stream};
 
 /// Every policy of this crate. A new one adds its line to the list of its kind.
 static BUILTIN: LazyLock<Vec<PolicyEntry>> = LazyLock::new(|| {
@@ -70,9 +71,19 @@ impl Default for PolicySpec {
 }
 
 /// The policies that can be named.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Registry {
     entries: Vec<PolicyEntry>,
+    find_own: Option<Arc<FindOwn>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("entries", &self.entries)
+            .field("find_own", &self.find_own.is_some())
+            .finish()
+    }
 }
 
 impl Default for Registry {
@@ -84,7 +95,46 @@ impl Default for Registry {
 impl Registry {
     /// The policies of this crate.
     pub fn builtin() -> Self {
-        Self { entries: BUILTIN.to_vec() }
+        Self { entries: BUILTIN.to_vec(), find_own: None }
+    }
+
+    /// The same, with path schedulers that only exist while the program runs, such as those of
+    /// another language. `find` is asked about names that no entry has; it answers `None` for those
+    /// that it does not know either, and an error in words for those that it cannot make.
+    #[must_use]
+    pub fn with_own_schedulers(
+        mut self,
+        find: impl Fn(&str) -> Option<Result<OwnScheduler, String>> + Send + Sync + 'static,
+    ) -> Self {
+        self.find_own = Some(Arc::new(find));
+        self
+    }
+
+    /// Whether there may be path schedulers outside of all entries.
+    pub fn has_own_schedulers(&self) -> bool {
+        self.find_own.is_some()
+    }
+
+    /// The scheduler outside of all entries that `text` names.
+    ///
+    /// # Errors
+    /// [`PolicyError::Own`] when there is one that cannot be made.
+    pub fn own_scheduler(&self, text: &str) -> Result<Option<OwnScheduler>, PolicyError> {
+        let name = text.split_once('?').map_or(text, |(name, _)| name);
+        let listed = |e: &PolicyEntry| e.kind == PolicyKind::PathScheduler && e.name == name;
+        if self.entries.iter().any(listed) {
+            return Ok(None);
+        }
+        let found = match &self.find_own {
+            Some(find) => find(text),
+            None => own::explain_absence(text).map(Err),
+        };
+        let refused = |problem| PolicyError::Own {
+            kind: PolicyKind::PathScheduler,
+            text: text.to_owned(),
+            problem,
+        };
+        found.transpose().map_err(refused)
     }
 
     /// Adds a policy from elsewhere.
@@ -126,6 +176,9 @@ impl Registry {
     /// # Errors
     /// An unknown name or option, or a value that the option does not take.
     pub fn path_scheduler(&self, text: &str) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
+        if let Some(own) = self.own_scheduler(text)? {
+            return Ok(own.into_recipe());
+        }
         self.recipe(PolicyKind::PathScheduler, text, |make| match make {
             Make::PathScheduler(configure) => Some(*configure),
             _ => None,
@@ -265,6 +318,33 @@ mod tests {
             }
         }
         assert!(all().windows(2).all(|w| w[0].kind <= w[1].kind), "listed by kind");
+    }
+
+    #[test]
+    fn own_schedulers_are_asked_for_last() {
+        let find = |name: &str| match name {
+            "mine" | "rr" => {
+                Some(Ok(OwnScheduler::new(|_, _| Box::new(polypath_proto::policy::PrimaryPath))
+                    .with_version("1")))
+            }
+            "broken" => Some(Err("does not compile".to_owned())),
+            _ => None,
+        };
+        let registry = Registry::builtin().with_own_schedulers(find);
+        let make = |name: &str| {
+            let recipe = registry.path_scheduler(name).map_err(|error| error.to_string())?;
+            Ok::<_, String>(recipe(&CcConfig::default(), &mut Rng::from_u64(1)).name())
+        };
+        assert_eq!(make("mine").as_deref(), Ok("primary"));
+        assert_eq!(make("rr").as_deref(), Ok("rr"), "listed names come first");
+        let broken = "path scheduler \"broken\": does not compile";
+        assert_eq!(make("broken").unwrap_err(), broken);
+        assert!(make("other").unwrap_err().contains("is unknown"));
+        let version =
+            |name| registry.own_scheduler(name).ok().flatten()?.version().map(str::to_owned);
+        assert_eq!((version("mine").as_deref(), version("rr")), (Some("1"), None));
+        let python = Registry::builtin().path_scheduler("my.py:Mine").err().unwrap().to_string();
+        assert!(python.contains("pip install polypath"), "{python}");
     }
 
     #[test]

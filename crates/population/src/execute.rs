@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use polypath_run::RunError;
+use polypath_scenario::Policies;
 use rayon::prelude::*;
 
 use crate::draw::{DrawError, Population};
@@ -19,6 +20,8 @@ pub struct Plan {
     pub schedulers: Vec<String>,
     /// Draws at the same time; 0: one per core.
     pub jobs: usize,
+    /// What the names of schedulers stand for.
+    pub policies: Policies,
 }
 
 /// Why a population was not run.
@@ -91,6 +94,14 @@ fn find_known(plan: &Plan, records: &Records, number: u64) -> Result<Option<Reco
     if found.peek().is_none() {
         return Ok(None);
     }
+    // What has no version cannot be told from what it was before.
+    let is_lasting = |name: &String| match plan.policies.own_scheduler(name) {
+        Ok(Some(own)) => own.version().is_some(),
+        _ => true,
+    };
+    if !plan.schedulers.iter().all(is_lasting) {
+        return Ok(None);
+    }
     let key = plan.population.draw(number)?.key();
     Ok(found.find(|record| record.key == key).cloned())
 }
@@ -101,7 +112,8 @@ fn find_known(plan: &Plan, records: &Records, number: u64) -> Result<Option<Reco
 /// A draw that cannot be made or run.
 pub fn run_draw(plan: &Plan, number: u64) -> Result<Record, ExecuteError> {
     let Population { seed, packets } = plan.population;
-    let draw = plan.population.draw(number)?;
+    let mut draw = plan.population.draw(number)?;
+    draw.scenario.policies = plan.policies.clone();
     Record::of_draw(&draw, packets, &plan.schedulers).map_err(|error| ExecuteError::Run {
         seed,
         number,

@@ -2,6 +2,7 @@
 
 use polypath_population::summary::Summary;
 use polypath_population::{Plan, Population, Records, execute};
+use polypath_scenario::Policies;
 
 /// A seed for tuning, and runs that take a second of processor time at most.
 const POPULATION: Population = Population { seed: 24, packets: 50_000 };
@@ -14,7 +15,13 @@ const BELOW: usize = 15;
 fn no_more_draws_than_before_are_below_the_best_path() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut records = Records::open(folder.path(), false).expect("writable");
-    let plan = Plan { population: POPULATION, draws: DRAWS, schedulers: Vec::new(), jobs: 0 };
+    let plan = Plan {
+        population: POPULATION,
+        draws: DRAWS,
+        schedulers: Vec::new(),
+        jobs: 0,
+        policies: Policies::default(),
+    };
     let done = execute(&plan, &mut records, &|_| (), &|| false).expect("every draw runs");
     let summary = Summary::of_records(POPULATION, &done);
     let below = summary.classes[0].below.count;

@@ -4,10 +4,17 @@ use std::fs;
 
 use polypath_population::summary::Summary;
 use polypath_population::{Plan, Population, Record, Records, execute, run_draw, summary_text};
+use polypath_scenario::Policies;
 
 fn plan(draws: u64) -> Plan {
     let population = Population { seed: 3, packets: 2_000 };
-    Plan { population, draws, schedulers: vec!["rr".to_owned()], jobs: 2 }
+    Plan {
+        population,
+        draws,
+        schedulers: vec!["rr".to_owned()],
+        jobs: 2,
+        policies: Policies::default(),
+    }
 }
 
 fn run_all(plan: &Plan, records: &mut Records) -> Vec<Record> {

@@ -1,8 +1,13 @@
 //! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections
 //! 8.1, 9.2 and 5.1).
 
-use polypath_proto::config::{AssocConfig, AuthConfig, ExtensionConfig};
+use std::sync::Arc;
+
+use polypath_proto::config::{AssocConfig, AuthConfig, CcConfig, ExtensionConfig};
+use polypath_proto::policy::{PathPick, PathScheduler, Policy, PolicyFactory, PolicySet};
+use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
+use polypath_proto::view::{AssocView, ChunkMeta};
 use polypath_proto::{CloseReason, State};
 use polypath_testkit::pair::craft::*;
 use polypath_testkit::pair::*;
@@ -127,4 +132,50 @@ fn it_is_authenticated_where_the_peer_wants_aborts_authenticated() {
     pair.run_for(1000 * SECOND);
     assert_eq!(aborts(&pair, Way::ToServer)[0].kinds(), [kind::AUTH, ABORT]);
     was_told(&pair);
+}
+
+/// Decides so often, and then fails.
+#[derive(Clone, Debug)]
+struct Fails {
+    after: u32,
+}
+
+impl Policy for Fails {
+    fn name(&self) -> &'static str {
+        "fails"
+    }
+
+    fn failure(&self) -> Option<String> {
+        (self.after == 0).then(|| "line 3: division by zero".to_owned())
+    }
+}
+
+impl PathScheduler for Fails {
+    fn pick_path(&mut self, view: &AssocView<'_>, _: &ChunkMeta) -> PathPick {
+        let path = view.sendable().next().filter(|_| self.after > 0);
+        self.after = self.after.saturating_sub(1);
+        path.map_or(PathPick::Wait, |path| PathPick::Use(path.id))
+    }
+}
+
+impl PolicyFactory for Fails {
+    fn build(&self, cc: &CcConfig, _: &mut Rng) -> PolicySet {
+        PolicySet { path_scheduler: Box::new(self.clone()), ..PolicySet::rfc9260(cc) }
+    }
+}
+
+#[test]
+fn a_path_scheduler_that_fails() {
+    let config = AssocConfig { policies: Arc::new(Fails { after: 5 }), ..AssocConfig::default() };
+    let mut pair = pair(config, AssocConfig::default());
+    pair.run_for(SECOND);
+    let now = pair.now;
+    pair.client.send(now, &[7; 20_000]);
+    pair.run_for(SECOND);
+    let told = CloseReason::PolicyFailed("line 3: division by zero".into());
+    assert_eq!(pair.client.closed(), Some(told));
+    // The peer hears that it is over, and nothing of how this side is made.
+    assert_eq!(aborts(&pair, Way::ToServer).len(), 1);
+    let server = pair.server.endpoint.association(pair.server.handle()).unwrap();
+    assert_eq!(server.abort_reason(), "the path scheduler failed");
 }

@@ -37,8 +37,10 @@ pub fn format_result(result: &RunResult, limits: &BoundUtilisation) -> String {
 /// Flows that did not do what they should, in one line; `None` when all did.
 pub fn describe_failures(result: &RunResult) -> Option<String> {
     let bad = |flow: &&FlowResult| {
-        matches!(flow.outcome, Outcome::NotEstablished | Outcome::Failed(_))
-            || !flow.integrity.holds()
+        matches!(
+            flow.outcome,
+            Outcome::NotEstablished | Outcome::Failed(_) | Outcome::PolicyFailed(_)
+        ) || !flow.integrity.holds()
     };
     let text = |flow: &FlowResult| format!("flow {}: {}", flow.name, describe_outcome(flow));
     let failures: Vec<_> = result.flows.iter().filter(bad).map(text).collect();
@@ -62,6 +64,7 @@ fn describe_outcome(flow: &FlowResult) -> String {
         Outcome::Open => "open at the end".to_owned(),
         Outcome::Finished => "finished".to_owned(),
         Outcome::Failed(reason) => format!("failed: {reason}"),
+        Outcome::PolicyFailed(why) => format!("the path scheduler failed: {why}"),
     };
     let integrity = &flow.integrity;
     if integrity.holds() {

@@ -39,5 +39,5 @@ mod world;
 pub use polypath_capture::trace::TraceLine;
 pub use polypath_sim::{RunResult, WorldSpec};
 pub use read::read_scenario;
-pub use run::{Recording, RunError, run, run_world};
+pub use run::{Recording, RunError, refuse_failed, run, run_world};
 pub use world::world_spec;

@@ -7,6 +7,7 @@ use polypath_capture::trace::TraceWriter;
 use polypath_policies::PolicyError;
 use polypath_proto::PathId;
 use polypath_scenario::Scenario;
+use polypath_sim::results::Outcome;
 use polypath_sim::{Observer, Pcap, RunResult, SpecError, WorldSpec};
 
 use crate::world::world_spec;
@@ -29,6 +30,14 @@ pub enum RunError {
     /// A policy does not exist.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The path scheduler of a flow failed in the midst of the run.
+    #[error("flow {flow}: the path scheduler failed: {why}")]
+    PolicyFailed {
+        /// The flow's name.
+        flow: String,
+        /// What the scheduler said, several lines perhaps.
+        why: String,
+    },
     /// The capture could not be written.
     #[error("the capture cannot be written: {0}")]
     Capture(io::Error),
@@ -78,7 +87,20 @@ pub fn run_world(
     let (pcap, trace) = observer.0;
     pcap.map_or(Ok(()), |pcap| pcap.finish().map(drop)).map_err(capture_error)?;
     trace.map_or(Ok(()), |trace| trace.finish().map(drop)).map_err(RunError::Trace)?;
+    refuse_failed(&result)?;
     Ok(result)
+}
+
+/// Figures of a run whose path scheduler failed say nothing.
+///
+/// # Errors
+/// [`RunError::PolicyFailed`] if one did.
+pub fn refuse_failed(result: &RunResult) -> Result<(), RunError> {
+    let failed = result.flows.iter().find_map(|flow| match &flow.outcome {
+        Outcome::PolicyFailed(why) => Some((flow.name.clone(), why.clone())),
+        _ => None,
+    });
+    failed.map_or(Ok(()), |(flow, why)| Err(RunError::PolicyFailed { flow, why }))
 }
 
 /// Tells the trace which addresses the numbers of paths stand for.

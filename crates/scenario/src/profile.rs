@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polypath_policies::profile::Profile;
-use polypath_policies::{PolicyError, PolicySpec, factory};
+use polypath_policies::{PolicyError, PolicySpec};
 use polypath_proto::config::{
     AssocConfig, ExtensionConfig, InitialCwnd, InitialSsthresh, PathMtuDiscovery, RateReduction,
 };
@@ -12,6 +12,7 @@ use polypath_proto::protection::KeyManagement;
 use polypath_proto::time::Duration;
 use polypath_secure::StandIn;
 
+use crate::policies::Policies;
 use crate::scenario::Scenario;
 use crate::stack::{Protection, StackSettings, StackSpec};
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
@@ -26,13 +27,15 @@ pub struct Stack {
     pub assoc: AssocConfig,
     /// The policies by name.
     pub policies: PolicySpec,
+    /// What these names stand for.
+    pub registry: Policies,
 }
 
 impl Stack {
     /// The stack of a profile.
     pub fn of_profile(profile: Profile) -> Self {
         let (assoc, policies) = profile.stack();
-        Self { assoc, policies }
+        Self { assoc, policies, registry: Policies::default() }
     }
 
     /// The same stack with `settings` on top.
@@ -52,7 +55,7 @@ impl Stack {
     /// # Errors
     /// The first name or option that is unknown.
     pub fn policy_factory(&self) -> Result<Arc<dyn PolicyFactory>, PolicyError> {
-        factory(&self.policies)
+        self.registry.factory(&self.policies)
     }
 
     fn set_policies(&mut self, settings: &StackSettings) {
@@ -183,6 +186,7 @@ impl Stack {
 #[derive(Debug)]
 pub struct Layers<'a> {
     tables: [(String, Option<&'a StackSpec>); 2],
+    policies: &'a Policies,
 }
 
 impl<'a> Layers<'a> {
@@ -190,7 +194,8 @@ impl<'a> Layers<'a> {
     pub fn for_flow(scenario: &'a Scenario, flow: usize) -> Self {
         let own = scenario.flow.get(flow).and_then(|flow| flow.stack.as_ref());
         let shared = ("stack".to_owned(), Some(&scenario.stack));
-        Self { tables: [shared, (format!("flow[{flow}].stack"), own)] }
+        let tables = [shared, (format!("flow[{flow}].stack"), own)];
+        Self { tables, policies: &scenario.policies }
     }
 
     /// The stack of the end that sends the flow's data.
@@ -212,7 +217,9 @@ impl<'a> Layers<'a> {
     }
 
     fn stack_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Stack {
-        Stack::of_profile(self.profile_of_end(side)).with_settings(&self.settings_of_end(side))
+        let stack = Stack::of_profile(self.profile_of_end(side));
+        Stack { registry: self.policies.clone(), ..stack }
+            .with_settings(&self.settings_of_end(side))
     }
 
     fn profile_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Profile {
@@ -247,6 +254,25 @@ impl<'a> Layers<'a> {
 
     fn specs(&self) -> impl Iterator<Item = (&str, &'a StackSpec)> {
         self.tables.iter().filter_map(|(name, spec)| Some((name.as_str(), (*spec)?)))
+    }
+}
+
+impl Scenario {
+    /// Name and version of each path scheduler that no list has, a line each; `None` if one has no
+    /// version, so that its runs cannot be told from those of another.
+    pub fn own_schedulers(&self) -> Option<String> {
+        let mut known = String::new();
+        for flow in 0..self.flow.len() {
+            let layers = Layers::for_flow(self, flow);
+            for stack in [layers.sender(), layers.receiver()] {
+                let name = &stack.policies.path_scheduler;
+                // A name that cannot be resolved shows where it is used.
+                if let Ok(Some(own)) = self.policies.own_scheduler(name) {
+                    known += &format!("\n{name} {}", own.version()?);
+                }
+            }
+        }
+        Some(known)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::cross::CrossTraffic;
 use crate::flow::FlowSpec;
 use crate::nat::NatSpec;
 use crate::plan::{Axis, Seeds, TimeSpec};
+use crate::policies::Policies;
 use crate::stack::StackSpec;
 use crate::topology::{Endpoints, PathSpec, RouteSpec};
 use crate::trace_file::TraceFile;
@@ -64,6 +65,9 @@ pub struct Scenario {
     /// lists all). Empty: goodput.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
+    /// What the names of policies stand for: not in the file, but from who reads it.
+    #[serde(skip)]
+    pub policies: Policies,
 }
 
 impl Scenario {

@@ -14,6 +14,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::field_path::{FieldPath, Step};
 use crate::files::Files;
 use crate::plan::Axis;
+use crate::policies::Policies;
 use crate::renamed;
 use crate::scenario::Scenario;
 use crate::set::{Assignment, AssignmentError};
@@ -33,6 +34,8 @@ pub struct Source {
     hints: Vec<String>,
     /// The files that the text names.
     files: Arc<dyn Files>,
+    /// What the names of policies stand for.
+    policies: Policies,
 }
 
 impl Source {
@@ -57,7 +60,8 @@ impl Source {
         match text.parse::<Table>() {
             Ok(mut table) => {
                 let hints = renamed::modernize_words(&mut table);
-                Ok(Self { name, text, table, assigned: Vec::new(), hints, files })
+                let (assigned, policies) = (Vec::new(), Policies::default());
+                Ok(Self { name, text, table, assigned, hints, files, policies })
             }
             Err(error) => {
                 let line = error.span().map(|span| line_of(&text, span.start));
@@ -71,6 +75,13 @@ impl Source {
                 })
             }
         }
+    }
+
+    /// The same with other policies to name.
+    #[must_use]
+    pub fn with_policies(mut self, policies: Policies) -> Self {
+        self.policies = policies;
+        self
     }
 
     /// Sets a field, over what the file says.
@@ -111,6 +122,7 @@ impl Source {
     /// The first field that is unknown, malformed or makes no sense.
     pub fn parse_scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.parse_and_check().and_then(|mut scenario| {
+            scenario.policies = self.policies.clone();
             self.load_traces(&mut scenario)?;
             check(&scenario)?;
             Ok(scenario)

@@ -11,7 +11,7 @@ use polypath_link::Nanos;
 use polypath_proto::{Message, MessageId, rng::Rng};
 
 use crate::meter::DeliveryMeter;
-use crate::results::Integrity;
+use crate::results::{Integrity, MessageRecord};
 
 /// Marks our payload protocol identifiers. No registered one lies near, so no dissector mistakes
 /// the payload.
@@ -49,6 +49,8 @@ pub(crate) struct DeliveryChecker {
     integrity: Integrity,
     /// The received file, where its bytes were given.
     file: Option<Vec<u8>>,
+    /// Those that were delivered, where somebody wants them.
+    messages: Option<Vec<MessageRecord>>,
 }
 
 /// A message accepted by `send`.
@@ -88,7 +90,18 @@ impl DeliveryChecker {
             delivered: 0,
             integrity: Integrity::default(),
             file,
+            messages: None,
         }
+    }
+
+    /// From here on each message is recorded.
+    pub(crate) fn record_messages(&mut self) {
+        self.messages = Some(Vec::new());
+    }
+
+    /// The records.
+    pub(crate) fn messages(&self) -> &[MessageRecord] {
+        self.messages.as_deref().unwrap_or_default()
     }
 
     /// The next message: its payload, of the usual size or of `bytes`, and its payload protocol
@@ -157,6 +170,14 @@ impl DeliveryChecker {
         self.delivered += message.data.len() as u64;
         let pending = *pending;
         self.check_content(number.unwrap_or(0), pending, message);
+        if let Some(messages) = &mut self.messages {
+            messages.push(MessageRecord {
+                accepted: pending.accepted,
+                delivered: now,
+                bytes: message.data.len() as u32,
+                stream: pending.stream,
+            });
+        }
         if let Some(record) = self.streams.get_mut(usize::from(pending.stream)) {
             record.meter.record_message(message.data.len(), now.saturating_sub(pending.accepted));
         }

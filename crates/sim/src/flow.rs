@@ -86,7 +86,10 @@ impl Flow {
             peer_port: spec.server.port,
             config: end::assoc_config(&spec.client, traced),
         };
-        let (data, responses, message_bytes) = delivery_checkers(spec, &mut rng("content"));
+        let (mut data, responses, message_bytes) = delivery_checkers(spec, &mut rng("content"));
+        if spec.record_messages {
+            data.record_messages();
+        }
         let assoc = &spec.client.assoc;
         Self {
             name: spec.name.clone(),
@@ -278,6 +281,7 @@ impl Flow {
                     self.times.closed = Some(now);
                     self.outcome = match reason {
                         CloseReason::Shutdown => Outcome::Finished,
+                        CloseReason::PolicyFailed(why) => Outcome::PolicyFailed(why.to_string()),
                         other => Outcome::Failed(format!("{other:?}")),
                     };
                 }

@@ -40,6 +40,7 @@ pub(crate) fn flow_result(
         receive_buffer: flow.held.summarize(now),
         out_of_order: flow.out_of_order.summarize(now),
         samples: flow.samples.clone(),
+        messages: flow.data.messages().to_vec(),
         file: flow.data.received_file(),
     }
 }

@@ -72,9 +72,25 @@ pub struct FlowResult {
     pub out_of_order: Occupancy,
     /// Time series, whole run.
     pub samples: Vec<Sample>,
+    /// Messages in the order of their delivery, whole run, if the flow records them.
+    #[serde(skip)]
+    pub messages: Vec<MessageRecord>,
     /// The file as it arrived, if its bytes were given; what did not arrive is zero.
     #[serde(skip)]
     pub file: Option<Bytes>,
+}
+
+/// A message that was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRecord {
+    /// When the client's application had handed it in, ns.
+    pub accepted: Nanos,
+    /// When the server's application got it, ns.
+    pub delivered: Nanos,
+    /// Its size.
+    pub bytes: u32,
+    /// Its stream.
+    pub stream: u16,
 }
 
 /// How far an association got.
@@ -90,6 +106,8 @@ pub enum Outcome {
     Finished,
     /// It ended otherwise, for this reason.
     Failed(String),
+    /// The client's path scheduler failed, and said this.
+    PolicyFailed(String),
 }
 
 /// Messages that were given up (RFC 3758, RFC 7496). One of which something had been sent may have

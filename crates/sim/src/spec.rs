@@ -196,6 +196,8 @@ pub struct FlowSpec {
     pub reader: ReaderSpec,
     /// Make both ends record trace events and hand them to the observer.
     pub trace: bool,
+    /// Keep when each message was handed in and delivered: 32 bytes a message.
+    pub record_messages: bool,
 }
 
 impl FlowSpec {
@@ -220,6 +222,7 @@ impl FlowSpec {
             beside: Vec::new(),
             reader: ReaderSpec::default(),
             trace: false,
+            record_messages: false,
         }
     }
 

@@ -16,4 +16,4 @@ pub use judge::{ExperimentReport, Flip, SensitivityReport, judge_study};
 pub use paper::PaperFigureReport;
 pub use reading::ReadingReport;
 pub use study::{Job, Options, Stored, Study, collect_jobs, prepare_study};
-pub use sweep::{Measured, Seeds, SweepError, SweepRow, point_bindings, run_sweep};
+pub use sweep::{Measured, Seeds, SweepError, SweepRow, Swept, point_bindings, run_sweep};

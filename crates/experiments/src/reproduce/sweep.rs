@@ -46,7 +46,20 @@ pub struct Measured {
     pub against_first: Option<(f64, f64)>,
 }
 
-/// Makes the runs of a sweep. The result says which runs there are and what came out.
+/// Which runs a sweep has, and what came out.
+#[derive(Debug)]
+pub struct Swept {
+    /// The points.
+    pub study: Study,
+    /// Their runs.
+    pub stored: Stored,
+    /// A row for each point.
+    pub rows: Vec<SweepRow>,
+    /// [`ExecuteError::Failed`], if runs are missing for that reason.
+    pub failed: Option<ExecuteError>,
+}
+
+/// Makes the runs of a sweep.
 ///
 /// # Errors
 /// When the scenario is wrong, has no such metric, or a run cannot be made.
@@ -56,7 +69,7 @@ pub fn run_sweep(
     metrics: &[String],
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
-) -> Result<(Study, Stored, Vec<SweepRow>), SweepError> {
+) -> Result<Swept, SweepError> {
     // A figure for each metric: those that need traces get them.
     let shown =
         metrics.iter().map(|name| Figure { y: Some(metric_quantity(name)), ..Figure::default() });
@@ -69,7 +82,10 @@ pub fn run_sweep(
     loop {
         let study = Study::without_claims(experiment.clone(), count)?;
         check_metrics(&study, metrics)?;
-        execute_jobs(&collect_jobs([&study]), store, progress)?;
+        let failed = match execute_jobs(&collect_jobs([&study]), store, progress) {
+            Err(error @ ExecuteError::Failed { .. }) => Some(error),
+            done => done.map(|_| None)?,
+        };
         let stored = study.points.find_stored(store);
         let rows = sweep_rows(&study, &stored, metrics);
         let wide = |share: f64| {
@@ -77,10 +93,10 @@ pub fn run_sweep(
             all.into_iter().any(|value| value.half > share * value.mean.abs())
         };
         match seeds {
-            Seeds::Precision(share) if wide(share) && count < MAX_SEEDS => {
+            Seeds::Precision(share) if failed.is_none() && wide(share) && count < MAX_SEEDS => {
                 count = (count * 3 / 2).min(MAX_SEEDS);
             }
-            _ => return Ok((study, stored, rows)),
+            _ => return Ok(Swept { study, stored, rows, failed }),
         }
     }
 }

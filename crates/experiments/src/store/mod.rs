@@ -45,10 +45,18 @@ impl Row {
 
 /// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an
 /// interrupted run loses only what was not finished. Several processes may share a folder.
+///
+/// [`in_memory`](Self::in_memory) there is no folder, and rows are gone with the store.
 #[derive(Debug)]
 pub struct Store {
-    folder: PathBuf,
     rows: BTreeMap<Key, Arc<Row>>,
+    disk: Option<Folder>,
+}
+
+/// Where rows are kept.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
     files: BTreeMap<Arc<[String]>, File>,
     /// Shared while the store is open, exclusive while it is put in order.
     lock: File,
@@ -79,17 +87,19 @@ impl Store {
         let path = folder.join("lock");
         let lock = OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
         lock.lock_shared().map_err(at(&path))?;
-        let mut store = Self {
-            folder: folder.to_owned(),
-            rows: BTreeMap::new(),
-            files: BTreeMap::new(),
-            lock,
-            grown: false,
-        };
+        let (files, grown) = (BTreeMap::new(), false);
+        let disk = Folder { path: folder.to_owned(), files, lock, grown };
+        let mut store = Self { rows: BTreeMap::new(), disk: Some(disk) };
         for path in list_tables(folder).map_err(at(folder))? {
             store.load_table(&path).map_err(at(&path))?;
         }
         Ok(store)
+    }
+
+    /// A store without a folder, for runs that nothing names for good.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self { rows: BTreeMap::new(), disk: None }
     }
 
     /// Puts the rows on disk into the order of their keys: runs end in any order, but two folders
@@ -99,23 +109,25 @@ impl Store {
     /// # Errors
     /// When the files cannot be written.
     pub fn sort_tables(&mut self) -> Result<(), StoreError> {
-        if !self.grown {
-            return Ok(());
-        }
-        let folder = self.folder.clone();
+        let Some(disk) = self.disk.as_mut().filter(|disk| disk.grown) else { return Ok(()) };
+        let folder = disk.path.clone();
         let failed = |error| StoreError { path: folder.clone(), error };
-        self.files.clear();
-        self.lock.unlock().map_err(failed)?;
-        if self.lock.try_lock().is_ok() {
-            self.rewrite_tables().map_err(failed)?;
-            self.lock.unlock().map_err(failed)?;
-            self.grown = false;
+        disk.files.clear();
+        disk.lock.unlock().map_err(failed)?;
+        let is_alone = disk.lock.try_lock().is_ok();
+        if is_alone {
+            self.rewrite_tables(&folder).map_err(failed)?;
         }
-        self.lock.lock_shared().map_err(failed)
+        let Some(disk) = &mut self.disk else { return Ok(()) };
+        if is_alone {
+            disk.lock.unlock().map_err(failed)?;
+            disk.grown = false;
+        }
+        disk.lock.lock_shared().map_err(failed)
     }
 
-    fn rewrite_tables(&mut self) -> io::Result<()> {
-        for path in list_tables(&self.folder)? {
+    fn rewrite_tables(&mut self, folder: &Path) -> io::Result<()> {
+        for path in list_tables(folder)? {
             // Others may have added rows since this store was opened.
             let names = self.load_table(&path)?;
             let new = path.with_extension("new");
@@ -151,29 +163,11 @@ impl Store {
     /// # Errors
     /// When it cannot be written.
     pub fn add_row(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
-        let names = Arc::clone(&row.names);
-        let path = self.folder.join(file_name(&names));
-        let failed = |error| StoreError { path: path.clone(), error };
-        if !self.files.contains_key(&names) {
-            let file = Self::create_table(&path, &names).map_err(failed)?;
-            self.files.insert(Arc::clone(&names), file);
-        }
-        let line = row.csv_line(&key).map_err(failed)?;
-        if let Some(file) = self.files.get_mut(&names) {
-            // One call per line: whoever reads it finds whole lines, or a last one without its end.
-            file.write_all(&line).map_err(failed)?;
+        if let Some(disk) = &mut self.disk {
+            disk.append_row(&key, &row)?;
         }
         self.rows.insert(key, Arc::new(row));
-        self.grown = true;
         Ok(())
-    }
-
-    fn create_table(path: &Path, names: &[String]) -> io::Result<File> {
-        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-        if file.metadata()?.len() == 0 {
-            file.write_all(&csv_head(names)?)?;
-        }
-        Ok(file)
     }
 
     /// Reads a table, and says which figures it has.
@@ -193,6 +187,33 @@ impl Store {
             }
         }
         Ok(names)
+    }
+}
+
+impl Folder {
+    fn append_row(&mut self, key: &Key, row: &Row) -> Result<(), StoreError> {
+        let names = Arc::clone(&row.names);
+        let path = self.path.join(file_name(&names));
+        let failed = |error| StoreError { path: path.clone(), error };
+        if !self.files.contains_key(&names) {
+            let file = Self::create_table(&path, &names).map_err(failed)?;
+            self.files.insert(Arc::clone(&names), file);
+        }
+        let line = row.csv_line(key).map_err(failed)?;
+        if let Some(file) = self.files.get_mut(&names) {
+            // One call per line: whoever reads it finds whole lines, or a last one without its end.
+            file.write_all(&line).map_err(failed)?;
+        }
+        self.grown = true;
+        Ok(())
+    }
+
+    fn create_table(path: &Path, names: &[String]) -> io::Result<File> {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        if file.metadata()?.len() == 0 {
+            file.write_all(&csv_head(names)?)?;
+        }
+        Ok(file)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The other path schedulers.
 
 use polypath_policies::profile::Profile;
-use polypath_policies::{PolicyKind, PolicySpec, Registry, all, factory};
+use polypath_policies::{PolicyKind, PolicySpec, Registry, all};
 
 /// A name that is no path scheduler.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +33,8 @@ pub fn other_schedulers() -> Vec<String> {
 ///
 /// # Errors
 /// When it is not, with what is allowed.
-pub fn check_scheduler(name: &str) -> Result<(), SchedulerError> {
+pub fn check_scheduler(name: &str, policies: &Registry) -> Result<(), SchedulerError> {
     let spec = PolicySpec { path_scheduler: name.to_owned(), ..PolicySpec::default() };
-    let refused = factory(&spec).err().map(|error| error.to_string());
+    let refused = policies.factory(&spec).err().map(|error| error.to_string());
     refused.map_or(Ok(()), |problem| Err(SchedulerError { name: name.to_owned(), problem }))
 }

@@ -72,6 +72,13 @@ impl Association {
         self.close(reason);
     }
 
+    /// The path scheduler decides no more. What it says of itself is not for the peer.
+    #[cold]
+    pub(super) fn give_up_on_policy(&mut self, why: String) {
+        self.send_abort(&ErrorCause::UserInitiatedAbort(b"the path scheduler failed"));
+        self.close(CloseReason::PolicyFailed(why.into()));
+    }
+
     /// Queues ERROR with one cause.
     pub(crate) fn send_error(&mut self, path: PathId, cause: &ErrorCause<'_>) {
         if !self.may_carry_control(path) {

@@ -46,8 +46,14 @@ impl Association {
         self.data_packet(now, path, next, false, buf)
     }
 
-    /// Nothing is left to send: an association without keys ends, now that the peer was told why.
+    /// Nothing is left to send: an association without keys ends, now that the peer was told why;
+    /// so does one whose path scheduler failed.
     fn last_words(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
+        if self.state != State::Closed
+            && let Some(why) = self.policies.path_scheduler.failure()
+        {
+            self.give_up_on_policy(why);
+        }
         self.end_if_unprotectable();
         let path = self.control.front().map(|chunk| chunk.path)?;
         self.control_packet(now, path, buf)

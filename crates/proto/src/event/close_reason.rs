@@ -56,6 +56,10 @@ pub enum CloseReason {
     /// The peer's host said that the peer is gone, and nothing protected came of it any more.
     #[error("the peer's host says that the peer is gone, and it does not answer")]
     PeerGone,
+    /// The path scheduler failed, and says why
+    /// ([`Policy::failure`](crate::policy::Policy::failure)): we aborted.
+    #[error("the path scheduler failed: {0}")]
+    PolicyFailed(Box<str>),
     /// The peer broke the protocol; we sent ABORT with this cause code.
     #[error("the peer broke the protocol: aborted with error cause {cause}")]
     ProtocolViolation {

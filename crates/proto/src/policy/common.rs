@@ -11,4 +11,11 @@ pub trait Policy: Send + fmt::Debug {
     fn trace_values(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// Why it cannot decide any more, if code that it runs for somebody has failed: several lines,
+    /// perhaps. Of a path scheduler the association asks whenever nothing more leaves; it then
+    /// [ends](crate::CloseReason::PolicyFailed).
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }

@@ -1,6 +1,6 @@
 //! Settings of the stack, as they come out with the profile beneath them.
 
-use polypath_policies::{PolicySpec, factory};
+use polypath_policies::{PolicySpec, Registry};
 use polypath_proto::config::{AssocConfig, Extension};
 
 use crate::error::{Problem, ensure};
@@ -16,10 +16,11 @@ const MAX_SACK_DELAY: Delay = Delay(500_000_000);
 const MIN_WINDOW: Size = Size(1_500);
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
-    check_spec("stack", &scenario.stack)?;
+    let policies = &scenario.policies;
+    check_spec("stack", &scenario.stack, policies)?;
     for (n, flow) in scenario.flow.iter().enumerate() {
         if let Some(stack) = &flow.stack {
-            check_spec(&format!("flow[{n}].stack"), stack)?;
+            check_spec(&format!("flow[{n}].stack"), stack, policies)?;
         }
     }
     for n in 0..scenario.flow.len() {
@@ -29,17 +30,17 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 /// Each table alone, so that a problem is reported where it stands.
-fn check_spec(place: &str, spec: &StackSpec) -> Result<(), Problem> {
-    check_table(place, &spec.common())?;
+fn check_spec(place: &str, spec: &StackSpec, policies: &Registry) -> Result<(), Problem> {
+    check_table(place, &spec.common(), policies)?;
     for (name, table) in [("sender", &spec.sender), ("receiver", &spec.receiver)] {
         if let Some(table) = table {
-            check_table(&format!("{place}.{name}"), table)?;
+            check_table(&format!("{place}.{name}"), table, policies)?;
         }
     }
     Ok(())
 }
 
-fn check_table(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+fn check_table(place: &str, stack: &StackSettings, policies: &Registry) -> Result<(), Problem> {
     check_sizes(place, stack)?;
     check_counts(place, stack)?;
     ensure(
@@ -53,7 +54,7 @@ fn check_table(place: &str, stack: &StackSettings) -> Result<(), Problem> {
         || format!("{place}.extensions"),
         || "asconf without auth (allowed: both, RFC 5061 section 4.2.7)".into(),
     )?;
-    check_policies(place, stack)
+    check_policies(place, stack, policies)
 }
 
 fn check_sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
@@ -99,7 +100,7 @@ fn check_counts(place: &str, stack: &StackSettings) -> Result<(), Problem> {
 }
 
 /// Each name alone over defaults, so that an error belongs to its field.
-fn check_policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+fn check_policies(place: &str, stack: &StackSettings, policies: &Registry) -> Result<(), Problem> {
     type Slot = fn(&mut PolicySpec) -> &mut String;
     let fields: [(&str, &Option<String>, Slot); 5] = [
         ("path-scheduler", &stack.path_scheduler, |spec| &mut spec.path_scheduler),
@@ -112,7 +113,8 @@ fn check_policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
         let Some(text) = given else { continue };
         let mut spec = PolicySpec::default();
         slot(&mut spec).clone_from(text);
-        factory(&spec)
+        policies
+            .factory(&spec)
             .map_err(|error| Problem::new(format!("{place}.{field}"), error.to_string()))?;
     }
     Ok(())
