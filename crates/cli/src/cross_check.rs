@@ -5,6 +5,7 @@ pub(crate) mod draws;
 use std::path::Path;
 
 use polypath_run::read_scenario;
+use polypath_scenario::Policies;
 use polypath_testbed::{
     Comparison, Options, TestbedError, compare_worlds, format_comparison, format_markdown,
 };
@@ -25,17 +26,21 @@ pub(crate) struct Report<'a> {
     comparison: &'a Comparison,
 }
 
-pub(crate) fn cross_check(args: &CrossCheckArgs, talk: Talk) -> Result<(), Failure> {
+pub(crate) fn cross_check(
+    args: &CrossCheckArgs,
+    talk: Talk,
+    policies: &Policies,
+) -> Result<(), Failure> {
     match args.draws {
         Some(wanted) => draws::check_draws(args, wanted, talk),
-        None => check_scenarios(args, talk),
+        None => check_scenarios(args, talk, policies),
     }
 }
 
-fn check_scenarios(args: &CrossCheckArgs, talk: Talk) -> Result<(), Failure> {
+fn check_scenarios(args: &CrossCheckArgs, talk: Talk, policies: &Policies) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
-        let scenario = read_scenario(&input::read_source(path, &args.set, talk)?)?;
+        let scenario = read_scenario(&input::read_source(path, &args.set, talk, policies)?)?;
         let name = scenario_name(path);
         let options = Options {
             first_seed: args.seed.unwrap_or(scenario.seeds.first),

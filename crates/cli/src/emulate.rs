@@ -8,6 +8,7 @@ use std::path::Path;
 use polypath_emu::{Bounds, Emulation, Error, Host, Measurement, NetworkSpec};
 use polypath_experiments::output::Output;
 use polypath_run::read_scenario;
+use polypath_scenario::Policies;
 use polypath_testbed::{Capture, EmulationReport, left_out, network_spec};
 
 use crate::args::{EmulateArgs, Side};
@@ -17,8 +18,8 @@ use crate::recording::open_output;
 use crate::talk::Talk;
 use crate::{input, interrupt, output};
 
-pub(crate) fn emulate(args: &EmulateArgs, talk: Talk) -> Result<(), Failure> {
-    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk)?)?;
+pub(crate) fn emulate(args: &EmulateArgs, talk: Talk, policies: &Policies) -> Result<(), Failure> {
+    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk, policies)?)?;
     for what in left_out(&scenario) {
         talk.say(format_args!("not emulated: {what}"));
     }

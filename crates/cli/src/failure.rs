@@ -3,7 +3,6 @@
 use core::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::ExitCode;
 
 use polypath_experiments::recording::RecordError;
 use polypath_report::ReportError;
@@ -51,12 +50,13 @@ impl Failure {
         &self.message
     }
 
-    pub(crate) fn report_to_user(self) -> ExitCode {
+    /// Says it on stderr, and gives the exit code.
+    pub(crate) fn report_to_user(self) -> u8 {
         if !self.message.is_empty() {
             // Where nobody reads it, the exit code says it.
             let _ = writeln!(io::stderr(), "polypath: {}", self.message);
         }
-        ExitCode::from(self.code)
+        self.code
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use polypath_experiments::disk;
-use polypath_scenario::Source;
+use polypath_scenario::{Policies, Source};
 
 use crate::examples;
 use crate::failure::Failure;
@@ -12,8 +12,13 @@ use crate::talk::Talk;
 
 /// The file's content, that of an example by its name, or that of stdin for `-`, with these
 /// assignments.
-pub(crate) fn read_source(path: &Path, set: &[String], talk: Talk) -> Result<Source, Failure> {
-    let mut source = read_file_or_stdin(path)?;
+pub(crate) fn read_source(
+    path: &Path,
+    set: &[String],
+    talk: Talk,
+    policies: &Policies,
+) -> Result<Source, Failure> {
+    let mut source = read_file_or_stdin(path)?.with_policies(policies.clone());
     for assignment in set {
         source.set_field(&assignment.parse()?)?;
     }

@@ -11,6 +11,8 @@ use polypath_population::{
     other_schedulers, own_scheduler, run_draw, summary_text, write_draw, write_file,
 };
 
+use polypath_scenario::Policies;
+
 use crate::args::PopulationArgs;
 use crate::failure::{Failure, file_not_written};
 use crate::progress::advance_shared_bar;
@@ -22,12 +24,17 @@ const TABLES: &str = "population.md";
 /// The same with figures.
 const PAGE: &str = "population.html";
 
-pub(crate) fn population(args: &PopulationArgs, talk: Talk) -> Result<(), Failure> {
+pub(crate) fn population(
+    args: &PopulationArgs,
+    talk: Talk,
+    policies: &Policies,
+) -> Result<(), Failure> {
     let plan = Plan {
         population: Population { seed: args.seed, packets: args.packets },
         draws: args.draws,
-        schedulers: read_schedulers(&args.schedulers)?,
+        schedulers: read_schedulers(&args.schedulers, policies)?,
         jobs: args.jobs,
+        policies: policies.clone(),
     };
     match args.draw {
         Some(number) => show_draw(args, &plan, number, talk),
@@ -36,14 +43,14 @@ pub(crate) fn population(args: &PopulationArgs, talk: Talk) -> Result<(), Failur
 }
 
 /// The schedulers that the words mean.
-fn read_schedulers(words: &[String]) -> Result<Vec<String>, Failure> {
+fn read_schedulers(words: &[String], policies: &Policies) -> Result<Vec<String>, Failure> {
     match words {
         [word] if word == "all" => return Ok(other_schedulers()),
         [word] if word == "none" => return Ok(Vec::new()),
         _ => {}
     }
     for name in words {
-        check_scheduler(name).map_err(Failure::bad_input)?;
+        check_scheduler(name, policies).map_err(Failure::bad_input)?;
         if *name == own_scheduler() {
             let refused = "it is the one that is measured (allowed: others, all or none)";
             return Err(Failure::bad_input(format!("--schedulers {name}: {refused}")));

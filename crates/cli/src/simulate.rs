@@ -4,7 +4,7 @@ use polypath_experiments::recording::with_recording;
 use polypath_report::table;
 use polypath_run::limit::{self, BoundUtilisation};
 use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
-use polypath_scenario::Scenario;
+use polypath_scenario::{Policies, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,8 +24,12 @@ pub(crate) struct Report<'a> {
     limits: &'a BoundUtilisation,
 }
 
-pub(crate) fn simulate(args: &SimulateArgs, talk: Talk) -> Result<(), Failure> {
-    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk)?)?;
+pub(crate) fn simulate(
+    args: &SimulateArgs,
+    talk: Talk,
+    policies: &Policies,
+) -> Result<(), Failure> {
+    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk, policies)?)?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
     let mut progress = talk.progress();
     let spec = world_spec(&scenario, args.files.trace.is_some()).map_err(RunError::from)?;

@@ -9,12 +9,13 @@ use polypath_experiments::evaluate::Evaluator;
 use polypath_experiments::experiment::{
     Axis as GridAxis, Figure, Quantity, Selection, parse_amount,
 };
-use polypath_experiments::reproduce::{Seeds, Stored, Study, SweepError};
+use polypath_experiments::reproduce::{Seeds, Stored, Study, SweepError, Swept};
 use polypath_experiments::store::Store;
+use polypath_experiments::sweep::{Point, expand_sweep};
 use polypath_report::figure::{Diagram, build_diagrams};
 use polypath_report::write_runs;
 use polypath_run::read_scenario;
-use polypath_scenario::{Assignment, Axis, Scalar, Source};
+use polypath_scenario::{Assignment, Axis, Policies, Scalar, Source};
 
 pub(crate) use self::args::{SWEEP_HELP, SweepArgs};
 use crate::failure::Failure;
@@ -23,8 +24,8 @@ use crate::progress::advance_shared_bar;
 use crate::talk::Talk;
 use crate::{input, output};
 
-pub(crate) fn sweep(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
-    let mut source = input::read_source(&args.scenario, &args.set, talk)?;
+pub(crate) fn sweep(args: &SweepArgs, talk: Talk, policies: &Policies) -> Result<(), Failure> {
+    let mut source = input::read_source(&args.scenario, &args.set, talk, policies)?;
     let mut axes = read_scenario(&source)?.sweep;
     for text in &args.axis {
         let axis = parse_axis(text)?;
@@ -44,14 +45,14 @@ pub(crate) fn sweep(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
             "--plot: no axis to draw over (allowed: with --axis, or [[sweep]] in the file)";
         return Err(Failure::bad_input(problem));
     }
-    let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
+    let mut store = open_store(args, &source, policies, talk)?;
     let progress = Mutex::new(talk.progress());
     let report = |done| advance_shared_bar(&progress, done);
     let seeds = choose_seeds(args, &source)?;
     let metrics = choose_metrics(args, &source)?;
     let swept =
         polypath_experiments::reproduce::run_sweep(source, seeds, &metrics, &mut store, &report);
-    let (study, stored, rows) = swept.map_err(|error| match error {
+    let Swept { study, stored, rows, failed } = swept.map_err(|error| match error {
         SweepError::Scenario(error) => Failure::from(error),
         SweepError::Metric(_) => Failure::bad_input(format!("--metric: {error}")),
         SweepError::Run(error) => Failure::run_failed(error),
@@ -67,10 +68,26 @@ pub(crate) fn sweep(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
         talk.say(format_args!("figure: {}", file.display()));
     }
     if args.json {
-        output::print_json(&rows)
+        output::print_json(&rows)?;
     } else {
-        output::print_text(&table::format_sweep(&study, &rows, &metrics, args.format))
+        output::print_text(&table::format_sweep(&study, &rows, &metrics, args.format))?;
     }
+    failed.map_or(Ok(()), |error| Err(Failure::run_failed(error)))
+}
+
+/// Runs of before are found again, unless a scheduler of the user's may have changed meanwhile.
+fn open_store(
+    args: &SweepArgs,
+    source: &Source,
+    policies: &Policies,
+    talk: Talk,
+) -> Result<Store, Failure> {
+    let lasts = |point: &Point| point.scenario.own_schedulers().is_some();
+    if policies.has_own_schedulers() && !expand_sweep(source)?.iter().all(lasts) {
+        talk.say("a path scheduler has no version: its runs are made anew each time");
+        return Ok(Store::in_memory());
+    }
+    Store::open(&args.out.join("runs")).map_err(Failure::run_failed)
 }
 
 /// What an axis sets at every point cannot be set for all of them.
