@@ -1,0 +1,44 @@
+//! The native half of the Python package `polypath`; `python/polypath` is the other one, and says
+//! what all of it means to Python.
+//!
+//! Runs happen on threads of their own with the interpreter released; the calling thread listens
+//! for Ctrl-C meanwhile. A path scheduler in Python is called with the interpreter attached, so
+//! runs with one are made one after the other.
+
+mod command;
+mod errors;
+mod execute;
+mod own;
+mod population;
+mod result;
+mod scenario;
+mod scheduler;
+mod sweep;
+
+use pyo3::prelude::*;
+
+/// The native half of polypath.
+#[pymodule]
+mod _polypath {
+    #[pymodule_export]
+    use crate::command::run_command;
+    #[pymodule_export]
+    use crate::errors::{PolicyError, ScenarioError};
+    #[pymodule_export]
+    use crate::population::run_population;
+    #[pymodule_export]
+    use crate::result::Result;
+    #[pymodule_export]
+    use crate::scenario::{Scenario, scheduler_names};
+    #[pymodule_export]
+    use crate::scheduler::{Chunk, PathView, View, record_fields};
+    #[pymodule_export]
+    use crate::sweep::mean_intervals;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

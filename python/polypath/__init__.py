@@ -1,0 +1,44 @@
+"""Multipath SCTP from Python: simulate it, schedule it, learn to.
+
+>>> import polypath
+>>> class Fastest(polypath.PathScheduler):
+...     def pick(self, view, chunk):
+...         return min(view.sendable, key=lambda path: path.srtt or 0.0, default=None)
+>>> scenario = polypath.Scenario.load("three-dissimilar")
+>>> scenario.set("stack.path-scheduler", Fastest).run(seed=1).goodput > 0
+True
+
+Rates are in bit/s, times in seconds, sizes in bytes, unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from ._polypath import (
+    Chunk,
+    PathView,
+    PolicyError,
+    Result,
+    ScenarioError,
+    View,
+    __version__,
+    scheduler_names,
+)
+from .policies import SKIP, PathScheduler, wait_until
+from .scenario import Scenario
+from .sweeps import Sweep
+
+__all__ = [
+    "SKIP",
+    "Chunk",
+    "PathScheduler",
+    "PathView",
+    "PolicyError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "View",
+    "__version__",
+    "scheduler_names",
+    "wait_until",
+]

@@ -1,0 +1,72 @@
+"""Scenarios, with what is nicer in Python."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from . import _polypath
+from .sweeps import Sweep, show_progress
+
+Scenario = _polypath.Scenario
+
+
+def sweep(
+    self: Scenario,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    seeds: int = 8,
+    metrics: Iterable[str] = ("goodput",),
+    progress: bool | Callable[[int, int], object] | None = None,
+) -> Sweep:
+    """Runs all combinations of the values in `axes`, each with as many seeds, on all cores.
+
+    `axes` has dotted names of fields, such as `"path.B.delay"` or `"stack.path-scheduler"`, and
+    the values that each shall take; a value may be the class of a scheduler. Runs with a scheduler
+    in plain Python are made one after the other, on one core: the interpreter admits no more.
+
+    A run whose scheduler raises an exception has NaN in its row and the exception in
+    `Sweep.errors`; all other rows are there.
+
+    `progress` hears how many runs are done, and of how many; `True` shows a bar (tqdm's, if it is
+    installed), and so does `None` on a terminal.
+    """
+    fields = [(field, list(values)) for field, values in axes.items()]
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    with show_progress(progress) as report:
+        swept = self._sweep(fields, seeds, names, report)
+    return Sweep(swept["axes"], swept["columns"], swept["errors"])
+
+
+Scenario.sweep = sweep
+
+
+def series(self: Any, pattern: str = "*") -> dict[str, Any]:
+    """The time series whose names fit `pattern`, such as `"path.*.cwnd"`: values at `times`.
+
+    Only what was run with `sample=`, or sets `time.sample`, has any. Of the first flow: `peer_rwnd`,
+    `send_buffer`, `unsent`, `receive_buffer`, `out_of_order`, `delivered` and, for each path,
+    `path.NAME.cwnd`, `.ssthresh`, `.outstanding` (bytes) and `.srtt` (seconds).
+    """
+    return {name: values for name, values in self._series().items() if fnmatchcase(name, pattern)}
+
+
+def raw(self: Any) -> dict[str, Any]:
+    """Everything that a run found out, as `polypath simulate --json` prints it under `result`."""
+    parsed: dict[str, Any] = json.loads(self.json())
+    return parsed
+
+
+def result_html(self: Any) -> str:
+    """The metrics as a table."""
+    known = {name: value for name, value in self.metrics.items() if value is not None}
+    rows = "".join(f"<tr><td>{html.escape(n)}</td><td>{v:.6g}</td></tr>" for n, v in known.items())
+    return f"<details><summary>{html.escape(repr(self))}</summary><table>{rows}</table></details>"
+
+
+_polypath.Result.series = series
+_polypath.Result.raw = property(raw)
+_polypath.Result._repr_html_ = result_html
