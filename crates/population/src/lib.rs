@@ -39,6 +39,6 @@ pub use feature::Feature;
 pub use files::{write_draw, write_file};
 pub use record::{Record, Records, RecordsError};
 pub use reference::{
-    Alone, Outcome, SchedulerError, check_scheduler, other_schedulers, own_scheduler,
+    Alone, Outcome, SchedulerError, check_scheduler, limit_of_draw, other_schedulers, own_scheduler,
 };
 pub use text::summary_text;

@@ -25,7 +25,7 @@ mod _polypath {
     #[pymodule_export]
     use crate::errors::{PolicyError, ScenarioError};
     #[pymodule_export]
-    use crate::population::run_population;
+    use crate::population::{all_round_schedulers, draw_network, run_population};
     #[pymodule_export]
     use crate::result::Result;
     #[pymodule_export]

@@ -102,6 +102,14 @@ impl OwnSchedulers {
         }
     }
 
+    /// The name of a scheduler, which may be a name already.
+    pub(crate) fn name_of(&mut self, scheduler: &Bound<'_, PyAny>) -> PyResult<String> {
+        match scheduler.extract::<String>() {
+            Ok(name) => Ok(name),
+            Err(_) => self.insert(scheduler),
+        }
+    }
+
     /// What names stand for in one run, whose failure goes there.
     pub(crate) fn policies(&self, failure: &Failure) -> Policies {
         let (own, failure) = (self.0.clone(), failure.clone());

@@ -1,11 +1,13 @@
 //! Scenarios: read, changed, run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use polypath_experiments::carried::Carried;
 use polypath_experiments::disk;
 use polypath_policies::PolicyKind;
+use polypath_population::Draw;
 use polypath_run::{read_scenario, world_spec};
 use polypath_scenario::units::{Delay, Quantity as _};
 use polypath_scenario::{Assignment, Files, Source};
@@ -35,6 +37,14 @@ impl Scenario {
             Self { source: source.map_err(bad_scenario)?, own: OwnSchedulers::default() };
         scenario.check()?;
         Ok(scenario)
+    }
+
+    /// A random network.
+    pub(crate) fn of_draw(draw: &Draw) -> PyResult<Self> {
+        let files = draw.files.iter().map(|(name, text)| (PathBuf::from(name), text.clone()));
+        let files: BTreeMap<PathBuf, String> = files.collect();
+        let name = format!("network {} of seed {}", draw.number, draw.seed);
+        Self::new(Source::with_files(name, &draw.text, Arc::new(files)))
     }
 
     fn check(&self) -> PyResult<()> {

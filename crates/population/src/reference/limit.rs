@@ -22,7 +22,7 @@ const ROUNDING: f64 = 0.99;
 /// What the network admits, payload bit/s. `None` where that is not defined: the application does
 /// not always have something to send, has messages of two sizes, the network loses packets or
 /// changes, a queue or the buffer is too small, or the run settles too shortly.
-pub(crate) fn limit_of_draw(draw: &Draw) -> Option<f64> {
+pub fn limit_of_draw(draw: &Draw) -> Option<f64> {
     if !is_defined(draw) {
         return None;
     }

@@ -19,17 +19,24 @@ pub struct Outcome {
     pub p99: Option<f64>,
 }
 
+impl Outcome {
+    /// What a run of this scenario came to.
+    pub fn of_run(scenario: &Scenario, application: Application, result: &RunResult) -> Self {
+        let begin = scenario.flow.first().and_then(|flow| flow.send_at).unwrap_or_default().0;
+        result.flows.first().map_or_else(Self::default, |flow| Self {
+            performance: round_to_thousandth(performance(application, flow, result, begin)),
+            p99: application.is_latency_bound().then(|| p99(application, flow)).flatten(),
+        })
+    }
+}
+
 /// Runs a draw's scenario with its own seed.
 pub(crate) fn run_scenario(
     scenario: &Scenario,
     application: Application,
 ) -> Result<Outcome, RunError> {
     let result = run(scenario, scenario.seeds.first, Recording::default(), &mut |_done| ())?;
-    let begin = scenario.flow.first().and_then(|flow| flow.send_at).unwrap_or_default().0;
-    Ok(result.flows.first().map_or_else(Outcome::default, |flow| Outcome {
-        performance: round_to_thousandth(performance(application, flow, &result, begin)),
-        p99: application.is_latency_bound().then(|| p99(application, flow)).flatten(),
-    }))
+    Ok(Outcome::of_run(scenario, application, &result))
 }
 
 /// Three decimals: so many digits are read back from a record to the bit.

@@ -1,0 +1,97 @@
+//! The scheduler in a world whose policy is elsewhere.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use polypath_policies::scheduler::interval::{
+    ASSOC_FIGURES, Action, Interval, IntervalPolicy, Observation, PATH_FIGURES,
+};
+use polypath_policies::{OwnScheduler, Registry};
+use polypath_proto::time::{Duration, Time};
+use polypath_scenario::Policies;
+
+use super::AGENT;
+
+/// What the scheduler and the agent tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Exchange {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    every: Duration,
+    action: Action,
+    /// The agent has decided since the scheduler looked.
+    is_new: bool,
+    /// The scheduler has seen something since the agent looked.
+    is_fresh: bool,
+    paths: Vec<[f32; PATH_FIGURES.len()]>,
+    assoc: [f32; ASSOC_FIGURES.len()],
+}
+
+impl Exchange {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn begin(&self, every: Duration) {
+        self.lock().every = every;
+    }
+
+    pub(crate) fn act(&self, action: Action) {
+        let mut state = self.lock();
+        (state.action, state.is_new, state.is_fresh) = (action, true, false);
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.lock().is_fresh
+    }
+
+    /// The latest figures of the paths, which are copied to `paths`, and of the association.
+    pub(crate) fn look(
+        &self,
+        paths: &mut Vec<[f32; PATH_FIGURES.len()]>,
+    ) -> [f32; ASSOC_FIGURES.len()] {
+        let state = self.lock();
+        paths.clone_from(&state.paths);
+        state.assoc
+    }
+}
+
+/// Writes down what it sees, and does what it was told.
+#[derive(Debug)]
+struct Agent(Arc<Exchange>);
+
+impl IntervalPolicy for Agent {
+    fn decide(&mut self, _now: Time, observation: &Observation) -> Action {
+        let mut state = self.0.lock();
+        state.paths.clear();
+        state.paths.extend_from_slice(observation.paths());
+        state.assoc = *observation.assoc();
+        state.is_fresh = true;
+        state.action.clone()
+    }
+
+    fn revise(&mut self) -> Option<Action> {
+        let mut state = self.0.lock();
+        core::mem::take(&mut state.is_new).then(|| state.action.clone())
+    }
+
+    fn name(&self) -> &'static str {
+        AGENT
+    }
+}
+
+/// The policies of Polypath, and the agent's scheduler.
+pub(crate) fn policies(exchange: &Arc<Exchange>) -> Policies {
+    let exchange = Arc::clone(exchange);
+    let find = move |name: &str| {
+        let exchange = Arc::clone(&exchange);
+        let make = move |_: &_, _: &mut _| {
+            let every = exchange.lock().every;
+            Box::new(Interval::new(Agent(Arc::clone(&exchange)), every)) as Box<_>
+        };
+        (name == AGENT).then(|| Ok(OwnScheduler::new(make)))
+    };
+    Policies::new(Registry::builtin().with_own_schedulers(find))
+}

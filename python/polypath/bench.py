@@ -1,0 +1,242 @@
+"""Whether a path scheduler is sound, and how good it is beside all others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _polypath
+from .policies import PathScheduler
+from .scenario import Scenario
+from .sweeps import Sweep, show_progress
+
+#: Two paths, the second slower and farther: what `check` runs.
+TWO_PATHS = """
+title = "Two unlike paths"
+[path.near]
+rate = "20Mbit/s"
+delay = "10ms"
+[path.far]
+rate = "8Mbit/s"
+delay = "40ms"
+[stack]
+profile = "fast"
+[[flow]]
+app = "saturated"
+[time]
+settle = "1s"
+measure = "4s"
+"""
+
+#: The same with the paths in the other order, and one that dies.
+SWAPPED = TWO_PATHS.replace("path.near", "path.x").replace("path.far", "path.near").replace(
+    "path.x", "path.far"
+)
+DYING = TWO_PATHS + '[[at]]\ntime = "2s"\ntarget = "near"\naction = "cut"\n'
+
+#: Seeds of `bench`'s networks: nothing in Polypath was tuned on them.
+BENCH_SEED = 3_100_000
+
+
+class CheckError(AssertionError):
+    """What a scheduler does that it must not do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """What `check` found: each line is something that holds."""
+
+    scheduler: str
+    held: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.scheduler}:", *(f"  {line}" for line in self.held)])
+
+
+def check(scheduler: Any, *, seeds: Sequence[int] = (1, 2)) -> Check:
+    """Runs a path scheduler over networks that show common faults.
+
+    Checked are: the same seed gives the same run; the order of the paths does not decide over the
+    goodput; a dying path stops nothing; data always goes on; of a compiled scheduler, each decision
+    is that of its plain form.
+
+    Raises `CheckError` that says what was found, or the `PolicyError` of what the scheduler raised.
+    """
+    name = getattr(scheduler, "__name__", str(scheduler))
+    held = []
+
+    def goodput(text: str, seed: int) -> Any:
+        scenario = Scenario(text, "polypath.check").set("stack.path-scheduler", scheduler)
+        return scenario.run(seed)
+
+    for seed in seeds:
+        one, again = goodput(TWO_PATHS, seed), goodput(TWO_PATHS, seed)
+        if one.json() != again.json():
+            raise CheckError(
+                f"{name}: two runs of seed {seed} differ (allowed: decisions that depend on what "
+                "the scheduler sees and saw of this association, and on nothing else)"
+            )
+        if one.goodput <= 1e5:
+            raise CheckError(
+                f"{name}: {one.goodput / 1e6:.3f} Mbit/s over paths of 20 and 8 (allowed: to wait "
+                "only while something is in flight)"
+            )
+        swapped = goodput(SWAPPED, seed)
+        if not 0.8 < swapped.goodput / one.goodput < 1.25:
+            raise CheckError(
+                f"{name}: {one.goodput / 1e6:.2f} Mbit/s with the near path first, "
+                f"{swapped.goodput / 1e6:.2f} with it last (allowed: a fifth)"
+            )
+        dying = goodput(DYING, seed)
+        if dying.goodput <= 1e6:
+            raise CheckError(
+                f"{name}: {dying.goodput / 1e6:.3f} Mbit/s after a path died (allowed: data goes on)"
+            )
+    held += [
+        "the same seed gives the same run, bit for bit",
+        "the order of the paths does not decide",
+        "data goes on when a path dies",
+    ]
+    if hasattr(scheduler, "_addresses"):
+        decisions = sum(_compare_forms(scheduler, seed) for seed in seeds)
+        held.append(f"{decisions} decisions are those of the plain form")
+    return Check(name, tuple(held))
+
+
+def _compare_forms(scheduler: Any, seed: int) -> int:
+    """Runs the plain form beside the compiled one, and counts the decisions that agree."""
+    compiled = Scenario(TWO_PATHS).set("stack.path-scheduler", scheduler).run(seed)
+    count = 0
+
+    class Plain(PathScheduler):
+        def __init__(self) -> None:
+            self.plain = scheduler.plain()
+            for hook in scheduler.hooks:
+                setattr(self, hook, getattr(self.plain, hook))
+
+        def pick(self, view: Any, chunk: Any) -> Any:
+            nonlocal count
+            count += 1
+            return self.plain.pick(view, chunk)
+
+    plain = Scenario(TWO_PATHS).set("stack.path-scheduler", Plain).run(seed)
+    if plain.json() != compiled.json():
+        raise CheckError(
+            f"{scheduler.__name__}: compiled, it decides otherwise than run by the interpreter "
+            f"(seed {seed}): {compiled.goodput / 1e6:.3f} and {plain.goodput / 1e6:.3f} Mbit/s"
+        )
+    return count
+
+
+@dataclasses.dataclass
+class Bench:
+    """What `bench` measured."""
+
+    #: Name of the scheduler in question.
+    scheduler: str
+    #: Of each paper's scenario the sweep over all schedulers.
+    papers: dict[str, Sweep]
+    #: Names of all schedulers, the one in question first.
+    schedulers: list[str]
+    #: Performance (bit/s, or responses per second) by network and scheduler.
+    performance: np.ndarray
+    #: What each network admits; NaN where that is not defined.
+    limit: np.ndarray
+    #: The traffic of each network.
+    application: list[str]
+    #: What was raised, by network and scheduler.
+    errors: dict[tuple[int, int], Exception]
+
+    def ratios(self) -> dict[str, tuple[float, float, float]]:
+        """The scheduler in question over each other one: geometric mean, and its 95 % interval.
+
+        Over the networks on which both got anything through.
+        """
+        ratios = {}
+        for number, name in enumerate(self.schedulers[1:], 1):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.log(self.performance[:, 0] / self.performance[:, number])
+            ratios[name] = _geometric(logs)
+        return ratios
+
+    def of_limit(self) -> dict[str, tuple[float, float, float]]:
+        """Each scheduler over the limit, likewise, over the networks that have one."""
+        shares = {}
+        for number, name in enumerate(self.schedulers):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares[name] = _geometric(np.log(self.performance[:, number] / self.limit))
+        return shares
+
+    def __str__(self) -> str:
+        lines = [f"{self.scheduler} on {len(self.limit)} random networks (95 % intervals)"]
+        lines.append(f"{'':<24}{'over it':>22}{'of the limit':>24}")
+        shares, ratios = self.of_limit(), self.ratios()
+        for name in self.schedulers:
+            ratio = _show(ratios[name]) if name in ratios else ""
+            lines.append(f"{name:<24}{ratio:>22}{_show(shares[name]):>24}")
+        for title, sweep in self.papers.items():
+            lines.append(f"\n{title}, goodput in Mbit/s")
+            table = sweep.ci("goodput")
+            for row, name in enumerate(table["stack.path-scheduler"]):
+                mean, half = table["mean"][row], table["high"][row] - table["mean"][row]
+                lines.append(f"{name:<24}{mean / 1e6:>12.3f} ± {half / 1e6:.3f}")
+        if self.errors:
+            lines.append(f"\n{len(self.errors)} runs failed; the first: {next(iter(self.errors.values()))}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _geometric(logs: np.ndarray) -> tuple[float, float, float]:
+    known = logs[np.isfinite(logs)]
+    mean, half = (array[0] for array in _polypath.mean_intervals([known.tolist()]))
+    return float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half))
+
+
+def _show(ratio: tuple[float, float, float]) -> str:
+    return f"{ratio[0]:.3f} [{ratio[1]:.3f}, {ratio[2]:.3f}]"
+
+
+def bench(
+    scheduler: Any,
+    *,
+    networks: int = 40,
+    against: Iterable[Any] | None = None,
+    seed: int = BENCH_SEED,
+    packets: int = 10_000,
+    papers: Iterable[str] = ("three-dissimilar",),
+    seeds: int = 4,
+    progress: bool | Callable[[int, int], object] | None = None,
+) -> Bench:
+    """Measures a path scheduler beside all that are part of Polypath, or those in `against`.
+
+    It runs on as many random networks (`polypath population` describes them) from a seed that
+    nothing was tuned on, with runs of so many packets, and on the scenarios of `papers` by name or
+    as `Scenario`, with as many seeds. Every scheduler sees the same networks and seeds.
+
+    A scheduler in plain Python runs on one core.
+    """
+    others = list(_polypath.all_round_schedulers() if against is None else against)
+    everyone = [scheduler, *others]
+    with show_progress(progress) as report:
+        found = _polypath.run_population(everyone, networks, seed, packets, 0, report)
+    sweeps = {}
+    for paper in papers:
+        scenario = paper if isinstance(paper, Scenario) else Scenario.load(paper)
+        swept = scenario.sweep({"stack.path-scheduler": everyone}, seeds=seeds, progress=False)
+        sweeps[repr(scenario).strip("<>")] = swept
+    return Bench(
+        scheduler=found["schedulers"][0],
+        papers=sweeps,
+        schedulers=found["schedulers"],
+        performance=found["performance"],
+        limit=found["limit"],
+        application=found["application"],
+        errors=found["errors"],
+    )
