@@ -31,6 +31,8 @@ pub struct PolicyEntry {
     pub source: &'static str,
     /// The options that it understands.
     pub options: &'static [OptionEntry],
+    /// The options without which it cannot be made; without such, its name alone is enough.
+    pub needs: &'static [&'static str],
     pub(crate) make: Make,
 }
 
@@ -83,7 +85,7 @@ impl PolicyEntry {
     }
 
     const fn new(kind: PolicyKind, name: &'static str, make: Make) -> Self {
-        Self { kind, name, summary: "", source: "", options: &[], make }
+        Self { kind, name, summary: "", source: "", options: &[], needs: &[], make }
     }
 
     /// The same with a line that says what it does.
@@ -104,6 +106,13 @@ impl PolicyEntry {
     #[must_use]
     pub const fn options(mut self, options: &'static [OptionEntry]) -> Self {
         self.options = options;
+        self
+    }
+
+    /// The same with options that must be given.
+    #[must_use]
+    pub const fn needs(mut self, options: &'static [&'static str]) -> Self {
+        self.needs = options;
         self
     }
 }

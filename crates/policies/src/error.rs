@@ -79,6 +79,30 @@ pub enum PolicyError {
         /// Why, in words.
         problem: String,
     },
+    /// An option that the policy needs was not given.
+    #[error("{kind} {text:?}: option {option:?} is missing; allowed: {option}={values}")]
+    MissingOption {
+        /// Which of the five.
+        kind: PolicyKind,
+        /// The whole text.
+        text: String,
+        /// The option in question.
+        option: String,
+        /// What it takes.
+        values: String,
+    },
+    /// The file that an option names cannot be read, or does not say what it should.
+    #[error("{kind} {text:?}: option {option:?}: {problem}")]
+    BadFile {
+        /// Which of the five.
+        kind: PolicyKind,
+        /// The whole text.
+        text: String,
+        /// The option in question.
+        option: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// [`Registry::add`](crate::Registry::add) was given a name that is in use.
     #[error("{kind} {name:?} exists already; allowed: a name that is not in use")]
     NameInUse {

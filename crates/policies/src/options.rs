@@ -1,5 +1,6 @@
 //! The options of a policy: `name?key=value&key=value`.
 
+use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 use std::collections::BTreeMap;
@@ -8,13 +9,22 @@ use crate::error::PolicyError;
 use crate::kind::PolicyKind;
 use crate::option::OptionEntry;
 
+/// Gives the text of a file, or says why it cannot.
+pub(crate) type ReadFile = dyn Fn(&str) -> Result<String, String>;
+
 /// The options in the text of one policy, defaults filled in.
-#[derive(Debug)]
 pub struct Options<'a> {
     kind: PolicyKind,
     known: &'a [OptionEntry],
     text: &'a str,
     given: BTreeMap<&'a str, &'a str>,
+    files: &'a ReadFile,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Options({:?})", self.text)
+    }
 }
 
 impl<'a> Options<'a> {
@@ -24,8 +34,9 @@ impl<'a> Options<'a> {
         kind: PolicyKind,
         known: &'a [OptionEntry],
         text: &'a str,
+        files: &'a ReadFile,
     ) -> Result<Self, PolicyError> {
-        let mut options = Self { kind, known, text, given: BTreeMap::new() };
+        let mut options = Self { kind, known, text, given: BTreeMap::new(), files };
         let parts = text.split_once('?').map(|(_, parts)| parts.split('&'));
         for part in parts.into_iter().flatten() {
             options.insert_option(part)?;
@@ -119,6 +130,40 @@ impl<'a> Options<'a> {
         Ok(map)
     }
 
+    /// The text of the file that option `name` names, as the registry's
+    /// [`with_files`](crate::Registry::with_files) gives it.
+    ///
+    /// # Errors
+    /// [`PolicyError::BadFile`] when it cannot be read.
+    pub fn file(&self, name: &str) -> Result<String, PolicyError> {
+        (self.files)(self.text(name)).map_err(|problem| self.refuse_file(name, problem))
+    }
+
+    /// The error for the file that option `name` names: `problem` says in one line what is wrong
+    /// with it.
+    pub fn refuse_file(&self, name: &str, problem: impl fmt::Display) -> PolicyError {
+        PolicyError::BadFile {
+            kind: self.kind,
+            text: self.text.to_owned(),
+            option: name.to_owned(),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// Checks that the `needed` options are given.
+    pub(crate) fn require(&self, needed: &[&str]) -> Result<(), PolicyError> {
+        let Some(name) = needed.iter().find(|name| self.text(name).is_empty()) else {
+            return Ok(());
+        };
+        let entry = self.known.iter().find(|o| o.name == *name);
+        Err(PolicyError::MissingOption {
+            kind: self.kind,
+            text: self.text.to_owned(),
+            option: (*name).to_owned(),
+            values: entry.map_or("", |o| o.values).to_owned(),
+        })
+    }
+
     /// The error for the value of option `name`.
     pub fn refuse(&self, name: &str) -> PolicyError {
         let entry = self.known.iter().find(|o| o.name == name);
@@ -158,7 +203,10 @@ mod tests {
     ];
 
     fn parse(text: &str) -> Result<Options<'_>, PolicyError> {
-        Options::parse(PolicyKind::Buffer, KNOWN, text)
+        Options::parse(PolicyKind::Buffer, KNOWN, text, &|name| match name {
+            "dir/a_b-1.json" => Ok("content".to_owned()),
+            _ => Err(format!("{name} is not there")),
+        })
     }
 
     fn error(text: &str, read: impl Fn(&Options<'_>) -> Result<(), PolicyError>) -> String {
@@ -192,6 +240,25 @@ mod tests {
         assert!(
             error("b?list=1:1,1:2", |o| o.map("list", 0u8..=9, 0u8..=9).map(drop)).contains("1:2")
         );
+    }
+
+    #[test]
+    fn files_are_read_by_who_was_handed_in() {
+        let read = |text| parse(text).and_then(|o| o.file("list"));
+        assert_eq!(read("b?list=dir/a_b-1.json&size=1").as_deref(), Ok("content"));
+        assert_eq!(
+            read("b?list=x").expect_err("no such file").to_string(),
+            "buffer policy \"b?list=x\": option \"list\": x is not there"
+        );
+    }
+
+    #[test]
+    fn needed_options_are_missed() {
+        assert_eq!(
+            error("b?size=1", |o| o.require(&["side", "list"])),
+            "buffer policy \"b?size=1\": option \"list\" is missing; allowed: list=<n,...>"
+        );
+        assert_eq!(parse("b?list=1").and_then(|o| o.require(&["list"])), Ok(()));
     }
 
     #[test]

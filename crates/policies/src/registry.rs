@@ -70,11 +70,15 @@ impl Default for PolicySpec {
     }
 }
 
+/// [`ReadFile`](crate::options::ReadFile) that any thread may call.
+type ReadFileAnywhere = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+
 /// The policies that can be named.
 #[derive(Clone)]
 pub struct Registry {
     entries: Vec<PolicyEntry>,
     find_own: Option<Arc<FindOwn>>,
+    files: Arc<ReadFileAnywhere>,
 }
 
 impl fmt::Debug for Registry {
@@ -82,7 +86,7 @@ impl fmt::Debug for Registry {
         f.debug_struct("Registry")
             .field("entries", &self.entries)
             .field("find_own", &self.find_own.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -93,9 +97,11 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The policies of this crate.
+    /// The policies of this crate. Those that need a file are refused; see
+    /// [`with_files`](Self::with_files).
     pub fn builtin() -> Self {
-        Self { entries: BUILTIN.to_vec(), find_own: None }
+        let refuse = |_: &str| Err("no files can be read here".to_owned());
+        Self { entries: BUILTIN.to_vec(), find_own: None, files: Arc::new(refuse) }
     }
 
     /// The same, with path schedulers that only exist while the program runs, such as those of
@@ -135,6 +141,17 @@ impl Registry {
             problem,
         };
         found.transpose().map_err(refused)
+    }
+
+    /// The same, with `files` to give the text of a file that an option names, or one line that
+    /// says why it cannot. This crate opens none by itself.
+    #[must_use]
+    pub fn with_files(
+        mut self,
+        files: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.files = Arc::new(files);
+        self
     }
 
     /// Adds a policy from elsewhere.
@@ -247,7 +264,9 @@ impl Registry {
             let allowed = list_or_none(names);
             return Err(PolicyError::UnknownPolicy { kind, name: name.to_owned(), allowed });
         };
-        configure(&Options::parse(kind, entry.options, text)?)
+        let options = Options::parse(kind, entry.options, text, &*self.files)?;
+        options.require(entry.needs)?;
+        configure(&options)
     }
 }
 
@@ -315,6 +334,12 @@ mod tests {
             assert!(!all()[..i].iter().any(|o| o.kind == e.kind && o.name == e.name), "{}", e.name);
             for option in e.options {
                 assert!(!option.summary.is_empty() && !option.values.is_empty(), "{}", e.name);
+            }
+            for need in e.needs {
+                assert!(
+                    e.options.iter().any(|o| o.name == *need && o.default.is_empty()),
+                    "{need}"
+                );
             }
         }
         assert!(all().windows(2).all(|w| w[0].kind <= w[1].kind), "listed by kind");

@@ -23,11 +23,41 @@ const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("wfq", "weights", &["0:1,1:3", "0:65535,7:2"]),
     ("lossrate", "rates", &["0.01,0.1", "1", "0,0,0,0,0"]),
     ("fixed", "cwnd", &["1", "1500,65536", "18446744073709551615"]),
+    ("learned", "file", &["one-layer", "two-layers"]),
 ];
+
+/// The files that the examples name: networks with random weights.
+fn read_file(name: &str) -> Result<String, String> {
+    let shape: &[usize] = match name {
+        "one-layer" => &[1],
+        "two-layers" => &[8, 2],
+        _ => return Err(format!("{name} is not there")),
+    };
+    Ok(random_net(shape, &mut Rng::from_u64(7)))
+}
+
+/// A network with so many units in its layers; all but the last are of tanh.
+fn random_net(shape: &[usize], rng: &mut Rng) -> String {
+    let mut number = || f64::from(rng.next_u32()) / f64::from(u32::MAX) * 8.0 - 4.0;
+    let mut inputs = 30;
+    let mut layers = Vec::new();
+    for (i, &units) in shape.iter().enumerate() {
+        let mut row = |len: usize| (0..len).map(|_| number()).collect::<Vec<_>>();
+        let weights: Vec<_> = (0..units).map(|_| row(inputs)).collect();
+        let (bias, inner) = (row(units), i + 1 < shape.len());
+        let activation = if inner { "tanh" } else { "linear" };
+        layers.push(format!(
+            r#"{{"weights": {weights:?}, "bias": {bias:?}, "activation": "{activation}"}}"#
+        ));
+        inputs = units;
+    }
+    let head = r#""format": "polypath-learned", "version": 1, "observation": 1"#;
+    format!("{{{head}, \"every_ms\": 20, \"layers\": [{}]}}", layers.join(", "))
+}
 
 #[test]
 fn every_policy_with_every_option_value() {
-    let registry = Registry::builtin();
+    let registry = Registry::builtin().with_files(read_file);
     for entry in registry.entries() {
         for text in combinations(entry) {
             for seed in SEEDS {
@@ -52,8 +82,7 @@ fn every_option_that_cannot_be_listed_has_an_example() {
 /// `name?key=value&...` with every combination of listable values and examples; where there are
 /// more than a thousand, every pair of values occurs.
 fn combinations(entry: &PolicyEntry) -> Vec<String> {
-    let values: Vec<Vec<String>> =
-        entry.options.iter().map(|o| option_values(entry.name, o)).collect();
+    let values: Vec<Vec<String>> = entry.options.iter().map(|o| option_values(entry, o)).collect();
     let total: usize = values.iter().map(Vec::len).product();
     let texts = |picks: &[usize]| {
         let options = values.iter().zip(picks).map(|(v, &i)| v[i % v.len()].clone());
@@ -89,10 +118,11 @@ fn combinations(entry: &PolicyEntry) -> Vec<String> {
     all
 }
 
-fn option_values(policy: &str, option: &polypath_policies::OptionEntry) -> Vec<String> {
-    let example = EXAMPLES.iter().find(|(p, o, _)| *p == policy && *o == option.name);
+fn option_values(entry: &PolicyEntry, option: &polypath_policies::OptionEntry) -> Vec<String> {
+    let example = EXAMPLES.iter().find(|(p, o, _)| *p == entry.name && *o == option.name);
     let examples = example.into_iter().flat_map(|(_, _, values)| values.iter().copied());
-    let mut values: Vec<_> = [option.default]
+    let default = Some(option.default).filter(|_| !entry.needs.contains(&option.name));
+    let mut values: Vec<_> = default
         .into_iter()
         .chain(range_ends(option).into_iter().flatten())
         .chain(option.choices().filter(|v| *v != option.default))

@@ -163,7 +163,7 @@ fn a_cut_path_costs_nothing_whatever_the_policies() {
 #[test]
 fn a_cut_path_costs_nothing_whatever_the_options() {
     let mut specs = Vec::new();
-    for entry in all() {
+    for entry in all().iter().filter(|entry| entry.needs.is_empty()) {
         for option in entry.options {
             for choice in option.choices() {
                 let text = format!("{}?{}={choice}", entry.name, option.name);

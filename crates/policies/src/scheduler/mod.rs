@@ -5,8 +5,11 @@ pub mod cmt_out;
 pub(crate) mod cmt_out_split;
 pub(crate) mod daps;
 pub(crate) mod ecf;
+mod fair_queue;
 pub(crate) mod fixed;
+pub mod interval;
 pub(crate) mod knapsack;
+pub(crate) mod learned;
 pub(crate) mod min_rtt;
 mod open_packet;
 pub(crate) mod otias;
@@ -23,7 +26,9 @@ pub use cmt_out_split::CmtOutSplit;
 pub use daps::Daps;
 pub use ecf::{Backlog, Ecf};
 pub use fixed::{FixedMap, StreamMap};
+pub use interval::{Interval, IntervalPolicy};
 pub use knapsack::Knapsack;
+pub use learned::{Learned, LearnedError};
 pub use min_rtt::{MinRtt, Unmeasured};
 pub use otias::Otias;
 pub use redundant::Redundant;
@@ -50,4 +55,5 @@ pub(crate) const ENTRIES: &[PolicyEntry] = &[
     cmt_out_split::ENTRY,
     knapsack::ENTRY,
     redundant::ENTRY,
+    learned::ENTRY,
 ];

@@ -1,9 +1,7 @@
 //! `weighted`: shares by weight, paths by cost, and byte quotas.
 //!
 //! Of the paths that may be used, those of the lowest cost class with an open one are taken; among
-//! them, bytes are shared by start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the
-//! next chunk of a path starts at S = max(V, F), where F = S' + bytes / weight is where its last
-//! one ended and V is the start of the chunk that went last on any path; the smallest S goes next.
+//! them, bytes are shared by start-time fair queueing.
 //!
 //! A path of a higher class is used when all cheaper ones are full, and after the message at hand
 //! has been waiting for the time `patience`: bulk data fills every window, and so it would reach
@@ -18,6 +16,7 @@ use polypath_proto::policy::{PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
+use super::fair_queue::FairQueue;
 use super::open_packet::OpenPacket;
 use super::rtt_helpers::{in_flight, least_by};
 use crate::entry::{PolicyEntry, Recipe};
@@ -107,24 +106,17 @@ pub enum WhenFull {
 #[derive(Clone, Debug)]
 pub struct Weighted {
     config: WeightedConfig,
-    /// V.
-    now: f64,
-    ledger: BTreeMap<PathId, Ledger>,
-    open: OpenPacket,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Ledger {
-    /// F: where the last chunk ended.
-    finish: f64,
+    queue: FairQueue,
     /// Payload bytes sent.
-    sent: u64,
+    sent: BTreeMap<PathId, u64>,
+    open: OpenPacket,
 }
 
 impl Weighted {
     /// A scheduler that has sent nothing.
     pub fn new(config: WeightedConfig) -> Self {
-        Self { config, now: 0.0, ledger: BTreeMap::new(), open: OpenPacket::default() }
+        let (queue, open) = (FairQueue::default(), OpenPacket::default());
+        Self { config, queue, sent: BTreeMap::new(), open }
     }
 
     fn weight_of(&self, path: PathId) -> u16 {
@@ -136,12 +128,7 @@ impl Weighted {
     }
 
     fn sent_on(&self, path: PathId) -> u64 {
-        self.ledger.get(&path).map_or(0, |l| l.sent)
-    }
-
-    /// S of the next chunk.
-    fn start_of(&self, path: &PathView) -> f64 {
-        self.ledger.get(&path.id).map_or(0.0, |l| l.finish).max(self.now)
+        self.sent.get(&path).copied().unwrap_or(0)
     }
 
     fn is_granted(&self, path: &PathView) -> bool {
@@ -164,7 +151,7 @@ impl Weighted {
         let stuck = !in_flight(view);
         let Some(class) = self.quota_of(view).filter(|p| p.sendable).map(|p| self.cost_of(p)).min()
         else {
-            let any = least_by(view.sendable().filter(|_| stuck), |p| self.start_of(p));
+            let any = least_by(view.sendable().filter(|_| stuck), |p| self.queue.start_of(p.id));
             return any.map_or(PathPick::Wait, |p| PathPick::Use(p.id));
         };
         let cheapest = self.quota_of(view).map(|p| self.cost_of(p)).min();
@@ -174,7 +161,7 @@ impl Weighted {
         }
         let of_class = || self.quota_of(view).filter(|p| self.cost_of(p) == class);
         let waits = self.config.when_full == WhenFull::Wait && !stuck;
-        least_by(of_class().filter(|p| waits || p.sendable), |p| self.start_of(p))
+        least_by(of_class().filter(|p| waits || p.sendable), |p| self.queue.start_of(p.id))
             .filter(|p| p.sendable)
             .map_or(PathPick::Wait, |p| PathPick::Use(p.id))
     }
@@ -201,12 +188,9 @@ impl PathScheduler for Weighted {
 
     fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
         self.open.on_sent(view, path, chunk, new_packet);
-        let Some(seen) = view.path(path) else { return };
-        let weight = f64::from(self.weight_of(path).max(1));
-        self.now = self.start_of(seen);
-        let ledger = self.ledger.entry(path).or_default();
-        ledger.finish = self.now + f64::from(chunk.bytes) / weight;
-        ledger.sent = ledger.sent.saturating_add(chunk.bytes.into());
+        self.queue.on_sent(path, chunk.bytes, self.weight_of(path).max(1).into());
+        let sent = self.sent.entry(path).or_default();
+        *sent = sent.saturating_add(chunk.bytes.into());
     }
 }
 

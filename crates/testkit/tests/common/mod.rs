@@ -10,9 +10,10 @@ use polypath_proto::rng::Rng;
 use polypath_secure::{RekeyPolicy, StandIn};
 use polypath_testkit::interact::{Ending, Failure, Policies, Script, Summary, explore_scripts};
 
-/// The names of all policies of a kind.
+/// The names of all policies of a kind that can be made from their name alone.
 pub(crate) fn names(kind: PolicyKind) -> Vec<&'static str> {
-    all().iter().filter(|entry| entry.kind == kind).map(|entry| entry.name).collect()
+    let complete = all().iter().filter(|entry| entry.kind == kind && entry.needs.is_empty());
+    complete.map(|entry| entry.name).collect()
 }
 
 /// The policies that a specification names.
