@@ -1,5 +1,7 @@
 //! Every policy that has a name, with every value of every option, keeps to the rules.
 
+mod common;
+
 use polypath_policies::{PolicyEntry, PolicyKind, Registry};
 use polypath_proto::config::CcConfig;
 use polypath_proto::rng::Rng;
@@ -7,6 +9,8 @@ use polypath_testkit::conformance::{
     check_buffer, check_congestion, check_path_scheduler, check_retransmission,
     check_stream_scheduler,
 };
+
+use common::read_file;
 
 const SEEDS: core::ops::Range<u64> = 0..8;
 
@@ -25,35 +29,6 @@ const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("fixed", "cwnd", &["1", "1500,65536", "18446744073709551615"]),
     ("learned", "file", &["one-layer", "two-layers"]),
 ];
-
-/// The files that the examples name: networks with random weights.
-fn read_file(name: &str) -> Result<String, String> {
-    let shape: &[usize] = match name {
-        "one-layer" => &[1],
-        "two-layers" => &[8, 2],
-        _ => return Err(format!("{name} is not there")),
-    };
-    Ok(random_net(shape, &mut Rng::from_u64(7)))
-}
-
-/// A network with so many units in its layers; all but the last are of tanh.
-fn random_net(shape: &[usize], rng: &mut Rng) -> String {
-    let mut number = || f64::from(rng.next_u32()) / f64::from(u32::MAX) * 8.0 - 4.0;
-    let mut inputs = 30;
-    let mut layers = Vec::new();
-    for (i, &units) in shape.iter().enumerate() {
-        let mut row = |len: usize| (0..len).map(|_| number()).collect::<Vec<_>>();
-        let weights: Vec<_> = (0..units).map(|_| row(inputs)).collect();
-        let (bias, inner) = (row(units), i + 1 < shape.len());
-        let activation = if inner { "tanh" } else { "linear" };
-        layers.push(format!(
-            r#"{{"weights": {weights:?}, "bias": {bias:?}, "activation": "{activation}"}}"#
-        ));
-        inputs = units;
-    }
-    let head = r#""format": "polypath-learned", "version": 1, "observation": 1"#;
-    format!("{{{head}, \"every_ms\": 20, \"layers\": [{}]}}", layers.join(", "))
-}
 
 #[test]
 fn every_policy_with_every_option_value() {
