@@ -37,24 +37,27 @@ mod usage;
 use std::ffi::OsString;
 
 use clap::Parser as _;
+use polypath_experiments::disk::read_policy_file;
+use polypath_policies::Registry;
 use polypath_scenario::Policies;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 use crate::talk::Talk;
 
-/// Runs the command with these arguments, the program's name first. Scenarios may name
-/// `policies`.
+/// Runs the command with these arguments, the program's name first. Scenarios may name the
+/// policies of `registry`, which gets the files of this machine.
 ///
 /// It listens for Ctrl-C and SIGTERM from here on, and prints to stdout and stderr: call it once,
 /// from the program's main thread. The result is its exit code.
-pub fn run_command(arguments: impl IntoIterator<Item = OsString>, policies: &Policies) -> u8 {
+pub fn run_command(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> u8 {
     interrupt::install_handler();
+    let policies = Policies::new(registry.with_files(read_policy_file));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     renamed::hint_at_new_word(arguments.get(1).map(OsString::as_os_str));
     let done = Args::try_parse_from(arguments)
         .map_err(|error| usage::refuse(&error))
-        .and_then(|args| dispatch_command(args.command, Talk::new(args.quiet), policies));
+        .and_then(|args| dispatch_command(args.command, Talk::new(args.quiet), &policies));
     match done {
         Ok(()) => 0,
         Err(failure) => failure.report_to_user(),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use polypath_scenario::Policies;
+use polypath_policies::Registry;
 
 /// Messages are made by one thread and dropped by another all the time, which costs the C library's
 /// allocator a third of what a receiver of small messages spends.
@@ -10,5 +10,5 @@ use polypath_scenario::Policies;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    polypath_cli::run_command(std::env::args_os(), &Policies::default()).into()
+    polypath_cli::run_command(std::env::args_os(), Registry::builtin()).into()
 }

@@ -16,6 +16,15 @@ impl Files for Disk {
     }
 }
 
+/// The text of a file of this machine, for a registry of policies; relative names are of the
+/// working directory.
+///
+/// # Errors
+/// One line that names the file.
+pub fn read_policy_file(name: &str) -> Result<String, String> {
+    std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))
+}
+
 /// Reads a scenario file; files that it names are looked for beside it.
 ///
 /// # Errors

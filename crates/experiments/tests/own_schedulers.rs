@@ -82,7 +82,7 @@ fn runs_are_known_by_the_schedulers_version() {
         let mut source = source(version);
         source.set_field(&"stack.path-scheduler=own?wide=3".parse().unwrap()).unwrap();
         let scenario = source.parse_scenario().unwrap();
-        (scenario.own_schedulers(), Key::of_run(&scenario, 1, false))
+        (scenario.scheduler_versions(), Key::of_run(&scenario, 1, false))
     };
     let (one, two) = (key(Some("1")), key(Some("2")));
     assert_eq!(one.0.as_deref(), Some("\nown?wide=3 1\nown?wide=3 1"));

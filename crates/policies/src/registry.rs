@@ -104,6 +104,37 @@ impl Registry {
         Self { entries: BUILTIN.to_vec(), find_own: None, files: Arc::new(refuse) }
     }
 
+    /// The same, with `files` to give the text of a file that an option names, or one line that
+    /// says why it cannot. This crate opens none by itself.
+    #[must_use]
+    pub fn with_files(
+        mut self,
+        files: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.files = Arc::new(files);
+        self
+    }
+
+    /// The text of a file, from who was handed in.
+    ///
+    /// # Errors
+    /// One line that says why there is none.
+    pub fn read_file(&self, name: &str) -> Result<String, String> {
+        (self.files)(name)
+    }
+
+    /// The text of the file that a path scheduler is made of, if it needs one.
+    ///
+    /// # Errors
+    /// One line that says why it cannot be read.
+    pub fn file_of_scheduler(&self, text: &str) -> Result<Option<String>, PolicyError> {
+        let name = text.split_once('?').map_or(text, |(name, _)| name);
+        let kind = PolicyKind::PathScheduler;
+        let mut listed = self.entries.iter().filter(|e| e.kind == kind && e.name == name);
+        let Some(entry) = listed.find(|e| e.needs.contains(&"file")) else { return Ok(None) };
+        Options::parse(kind, entry.options, text, &*self.files)?.file("file").map(Some)
+    }
+
     /// The same, with path schedulers that only exist while the program runs, such as those of
     /// another language. `find` is asked about names that no entry has; it answers `None` for those
     /// that it does not know either, and an error in words for those that it cannot make.
@@ -141,17 +172,6 @@ impl Registry {
             problem,
         };
         found.transpose().map_err(refused)
-    }
-
-    /// The same, with `files` to give the text of a file that an option names, or one line that
-    /// says why it cannot. This crate opens none by itself.
-    #[must_use]
-    pub fn with_files(
-        mut self,
-        files: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
-    ) -> Self {
-        self.files = Arc::new(files);
-        self
     }
 
     /// Adds a policy from elsewhere.

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use polypath_policies::{OwnScheduler, Registry};
-use polypath_scenario::Policies;
 use pyo3::prelude::*;
 
 use crate::own::{Failure, Own};
@@ -15,7 +14,7 @@ use crate::own::{Failure, Own};
 pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>, find: Py<PyAny>) -> u8 {
     let find = move |name: &str| Python::attach(|py| find_scheduler(find.bind(py), name));
     let registry = Registry::builtin().with_own_schedulers(find);
-    py.detach(|| polypath_cli::run_command(arguments, &Policies::new(registry)))
+    py.detach(|| polypath_cli::run_command(arguments, registry))
 }
 
 fn find_scheduler(find: &Bound<'_, PyAny>, name: &str) -> Option<Result<OwnScheduler, String>> {

@@ -80,7 +80,8 @@ impl Worlds {
         let read = polypath_run::read_scenario(&source).map_err(bad_scenario)?;
         let paths = read.path_names().count();
         if paths > self.paths {
-            let text = format!("{}: {paths} paths (allowed: up to {})", scenario.name(), self.paths);
+            let text =
+                format!("{}: {paths} paths (allowed: up to {})", scenario.name(), self.paths);
             return Err(PyValueError::new_err(text));
         }
         let spec = world_spec(&read, false).map_err(bad_run)?;

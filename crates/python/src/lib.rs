@@ -8,6 +8,7 @@
 mod command;
 mod errors;
 mod execute;
+mod gym;
 mod own;
 mod population;
 mod result;
@@ -24,6 +25,8 @@ mod _polypath {
     use crate::command::run_command;
     #[pymodule_export]
     use crate::errors::{PolicyError, ScenarioError};
+    #[pymodule_export]
+    use crate::gym::{Worlds, figure_names};
     #[pymodule_export]
     use crate::population::{all_round_schedulers, draw_network, run_population};
     #[pymodule_export]

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use polypath_experiments::disk::read_policy_file;
 use polypath_policies::{OwnScheduler, Registry};
 use polypath_scenario::Policies;
 use pyo3::prelude::*;
 
-use crate::scheduler::{CompiledScheduler, Functions, PlainScheduler};
+use crate::scheduler::{CompiledScheduler, Functions, IntervalScheduler, PlainScheduler};
 
 /// The exception that ended a run, if one did.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub(crate) struct Own {
 enum Make {
     /// Calls the object, and then methods of what that returns.
     Plain(Arc<Py<PyAny>>),
+    /// The same with what follows decisions of each interval.
+    Interval(Arc<Py<PyAny>>),
     Compiled(Arc<Functions>),
 }
 
@@ -49,6 +52,7 @@ impl Own {
         };
         let make = match Functions::of(object)? {
             Some(functions) => Make::Compiled(Arc::new(functions)),
+            None if object.hasattr("decide")? => Make::Interval(Arc::new(object.clone().unbind())),
             None => Make::Plain(Arc::new(object.clone().unbind())),
         };
         Ok(Self { object: object.clone().unbind(), make, version })
@@ -61,6 +65,10 @@ impl Own {
             Make::Plain(factory) => {
                 let factory = Arc::clone(factory);
                 OwnScheduler::new(move |_, _| PlainScheduler::boxed(&factory, &failure))
+            }
+            Make::Interval(factory) => {
+                let factory = Arc::clone(factory);
+                OwnScheduler::new(move |_, _| IntervalScheduler::boxed(&factory, &failure))
             }
             Make::Compiled(functions) => {
                 let functions = Arc::clone(functions);
@@ -114,11 +122,12 @@ impl OwnSchedulers {
     pub(crate) fn policies(&self, failure: &Failure) -> Policies {
         let (own, failure) = (self.0.clone(), failure.clone());
         let find = move |name: &str| own.get(name).map(|own| Ok(own.scheduler(&failure)));
-        Policies::new(Registry::builtin().with_own_schedulers(find))
+        let registry = Registry::builtin().with_files(read_policy_file);
+        Policies::new(registry.with_own_schedulers(find))
     }
 
     /// Whether some are called through the interpreter.
     pub(crate) fn has_plain(&self) -> bool {
-        self.0.values().any(|own| matches!(own.make, Make::Plain(_)))
+        self.0.values().any(|own| !matches!(own.make, Make::Compiled(_)))
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn run_population<'py>(
     let names: Vec<String> = names.collect::<PyResult<_>>()?;
     let policies = own.policies(&Failure::default());
     for name in &names {
-        policies.path_scheduler(name).map_err(bad_scenario)?;
+        drop(policies.path_scheduler(name).map_err(bad_scenario)?);
     }
     let drawn = Networks::draw(py, Population { seed, packets }, first..first + draws)?;
     let done = AtomicUsize::new(0);

@@ -1,9 +1,12 @@
 //! What the names of policies in a scenario stand for.
 
 use core::ops::Deref;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use polypath_policies::Registry;
+
+use crate::files::Files;
 
 static BUILTIN: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::builtin()));
 
@@ -15,6 +18,15 @@ impl Policies {
     /// Those of `registry`.
     pub fn new(registry: Registry) -> Self {
         Self(Arc::new(registry))
+    }
+
+    /// The same, with files of the scenario's folder; what is not there is asked of the registry.
+    pub(crate) fn beside(&self, files: &Arc<dyn Files>, folder: &Path) -> Self {
+        let (beside, others) = (Arc::clone(files), self.clone());
+        let folder = folder.to_owned();
+        let read =
+            move |name: &str| beside.text(&folder.join(name)).or_else(|_| others.read_file(name));
+        Self::new(Registry::clone(self).with_files(read))
     }
 }
 

@@ -258,9 +258,10 @@ impl<'a> Layers<'a> {
 }
 
 impl Scenario {
-    /// Name and version of each path scheduler that no list has, a line each; `None` if one has no
-    /// version, so that its runs cannot be told from those of another.
-    pub fn own_schedulers(&self) -> Option<String> {
+    /// What the names of path schedulers alone do not tell, a line each: the version of one that no
+    /// list has, and what the file holds that one is made of. `None` if one has no version, so that
+    /// its runs cannot be told from those of another.
+    pub fn scheduler_versions(&self) -> Option<String> {
         let mut known = String::new();
         for flow in 0..self.flow.len() {
             let layers = Layers::for_flow(self, flow);
@@ -269,6 +270,9 @@ impl Scenario {
                 // A name that cannot be resolved shows where it is used.
                 if let Ok(Some(own)) = self.policies.own_scheduler(name) {
                     known += &format!("\n{name} {}", own.version()?);
+                }
+                if let Ok(Some(file)) = self.policies.file_of_scheduler(name) {
+                    known += &format!("\n{name} {file}");
                 }
             }
         }

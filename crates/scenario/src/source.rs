@@ -122,7 +122,7 @@ impl Source {
     /// The first field that is unknown, malformed or makes no sense.
     pub fn parse_scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.parse_and_check().and_then(|mut scenario| {
-            scenario.policies = self.policies.clone();
+            scenario.policies = self.policies.beside(&self.files, self.folder());
             self.load_traces(&mut scenario)?;
             check(&scenario)?;
             Ok(scenario)
@@ -156,14 +156,17 @@ impl Source {
 
     /// Loads the files that the scenario names, relative to its own.
     fn load_traces(&self, scenario: &mut Scenario) -> Result<(), Problem> {
-        let folder = Path::new(&self.name).parent().unwrap_or(Path::new(""));
         for (place, spec) in scenario.link_tables() {
             for (table, trace) in spec.traces_mut() {
                 let problem = |text| Problem::new(format!("{place}{table}.trace"), text);
-                trace.load_text(self.files.as_ref(), folder).map_err(problem)?;
+                trace.load_text(self.files.as_ref(), self.folder()).map_err(problem)?;
             }
         }
         Ok(())
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new(&self.name).parent().unwrap_or(Path::new(""))
     }
 
     /// An error about `field`.

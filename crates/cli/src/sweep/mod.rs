@@ -82,7 +82,7 @@ fn open_store(
     policies: &Policies,
     talk: Talk,
 ) -> Result<Store, Failure> {
-    let lasts = |point: &Point| point.scenario.own_schedulers().is_some();
+    let lasts = |point: &Point| point.scenario.scheduler_versions().is_some();
     if policies.has_own_schedulers() && !expand_sweep(source)?.iter().all(lasts) {
         talk.say("a path scheduler has no version: its runs are made anew each time");
         return Ok(Store::in_memory());

@@ -34,7 +34,7 @@ impl Key {
         // The text has only the names of delivery traces.
         let traces: String = bare.traces().map(|trace| format!("\n{}", trace.digest())).collect();
         // Own schedulers without a version have no lasting key: who keeps runs refuses them.
-        let own = scenario.own_schedulers().unwrap_or_default();
+        let own = scenario.scheduler_versions().unwrap_or_default();
         Self::from_content(
             format!("{}\n{json}\n{seed}\n{traced}{traces}{own}", stack_version()).as_bytes(),
         )

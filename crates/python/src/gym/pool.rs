@@ -16,7 +16,13 @@ use super::world::{Seen, Stepped};
 
 /// What a thread is asked to do.
 enum Order {
-    Reset { place: usize, spec: Box<WorldSpec>, seed: u64, exchange: Arc<Exchange>, every: Duration },
+    Reset {
+        place: usize,
+        spec: Box<WorldSpec>,
+        seed: u64,
+        exchange: Arc<Exchange>,
+        every: Duration,
+    },
     Step(Vec<(usize, Action)>),
     Look,
 }

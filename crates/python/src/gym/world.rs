@@ -16,8 +16,7 @@ const PATIENCE: u32 = 10;
 /// What is measured in a step: seconds that it took, payload bytes that the receiver's application
 /// got, payload bit/s that the network admits (NaN where that is not defined), seconds of queueing
 /// that a byte in flight met on average, DATA chunk bytes declared lost, and the present.
-pub(crate) const MEASURES: [&str; 6] =
-    ["seconds", "delivered", "limit", "queueing", "lost", "now"];
+pub(crate) const MEASURES: [&str; 6] = ["seconds", "delivered", "limit", "queueing", "lost", "now"];
 
 /// What an agent sees after a step.
 #[derive(Clone, Debug, Default)]

@@ -107,9 +107,10 @@ fn read_action(answer: &Bound<'_, PyAny>, count: usize) -> PyResult<Action> {
         if numbers.len() == count { Ok(numbers) } else { Err(refused()) }
     };
     // A tuple of plain numbers is a list of weights.
-    let pair = answer.cast::<PyTuple>().ok().filter(|pair| {
-        pair.len() == 2 && pair.iter().all(|item| item.extract::<f32>().is_err())
-    });
+    let pair = answer
+        .cast::<PyTuple>()
+        .ok()
+        .filter(|pair| pair.len() == 2 && pair.iter().all(|item| item.extract::<f32>().is_err()));
     let action = match pair {
         Some(pair) => Action::new(&numbers(&pair.get_item(0)?)?, &numbers(&pair.get_item(1)?)?),
         None => Action::of_weights(&numbers(answer)?),

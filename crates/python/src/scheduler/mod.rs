@@ -2,6 +2,7 @@
 
 mod answer;
 mod compiled;
+mod interval;
 mod records;
 mod view;
 
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 pub(crate) use self::compiled::{CompiledScheduler, Functions};
+pub(crate) use self::interval::IntervalScheduler;
 pub(crate) use self::view::{Chunk, PathView, View, record_fields};
 use crate::own::Failure;
 

@@ -67,13 +67,17 @@ impl<P: IntervalPolicy> Interval<P> {
 
     fn decide(&mut self, view: &AssocView<'_>) {
         let action = self.policy.decide(view.now, self.observer.observe(view));
+        self.adopt(view, action);
+        self.due = Some(next_multiple(view.now, self.every));
+    }
+
+    fn adopt(&mut self, view: &AssocView<'_>, action: Action) {
         let weights = view.paths.iter().map(|p| f64::from(action.path(p.id.index()).weight));
         let largest = weights.fold(0.0, f64::max);
         let before = |path| queue_weight(share_of(&self.action, self.largest, path));
         let after = |path| queue_weight(share_of(&action, largest, path));
         self.queue.reweigh(|path| before(path) / after(path));
         (self.action, self.largest) = (action, largest);
-        self.due = Some(next_multiple(view.now, self.every));
     }
 
     fn share_of(&self, path: PathId) -> f64 {
@@ -143,6 +147,8 @@ impl<P: IntervalPolicy> PathScheduler for Interval<P> {
         self.open.close();
         if self.every.is_zero() || self.is_due(view.now) {
             self.decide(view);
+        } else if let Some(action) = self.policy.revise() {
+            self.adopt(view, action);
         }
     }
 
