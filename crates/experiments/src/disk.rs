@@ -1,6 +1,6 @@
 //! Scenario files on this machine's disk.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,13 +16,23 @@ impl Files for Disk {
     }
 }
 
+/// No policy takes a longer file.
+const MAX_POLICY_FILE: u64 = 1 << 20;
+
 /// The text of a file of this machine, for a registry of policies; relative names are of the
 /// working directory.
 ///
 /// # Errors
 /// One line that names the file.
 pub fn read_policy_file(name: &str) -> Result<String, String> {
-    std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))
+    let refused = |error: io::Error| format!("{name}: {error}");
+    let file = std::fs::File::open(name).map_err(refused)?;
+    let mut text = String::new();
+    file.take(MAX_POLICY_FILE + 1).read_to_string(&mut text).map_err(refused)?;
+    if text.len() as u64 > MAX_POLICY_FILE {
+        return Err(format!("{name}: too long (allowed: up to {MAX_POLICY_FILE} bytes)"));
+    }
+    Ok(text)
 }
 
 /// Reads a scenario file; files that it names are looked for beside it.

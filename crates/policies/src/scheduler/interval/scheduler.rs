@@ -30,7 +30,7 @@ pub struct Interval<P> {
     /// When the policy is asked next; at once, before its first answer.
     due: Option<Time>,
     action: Action,
-    /// The largest weight of the present paths; 0 where none has one.
+    /// The largest weight of the paths that were usable then; 0 where none had one.
     largest: f64,
     observer: Observer,
     queue: FairQueue,
@@ -72,7 +72,7 @@ impl<P: IntervalPolicy> Interval<P> {
     }
 
     fn adopt(&mut self, view: &AssocView<'_>, action: Action) {
-        let weights = view.paths.iter().map(|p| f64::from(action.path(p.id.index()).weight));
+        let weights = view.usable().map(|p| f64::from(action.path(p.id.index()).weight));
         let largest = weights.fold(0.0, f64::max);
         let before = |path| queue_weight(share_of(&self.action, self.largest, path));
         let after = |path| queue_weight(share_of(&action, largest, path));
@@ -84,12 +84,11 @@ impl<P: IntervalPolicy> Interval<P> {
         share_of(&self.action, self.largest, path)
     }
 
-    /// The part of its window that the path may fill is not full. Nothing in flight leaves room for
-    /// a packet, however small that part is.
+    /// The part of its window that the path may fill is not full; that is a packet at least.
     fn has_room(&self, path: &PathView) -> bool {
         let factor = f64::from(self.action.path(path.id.index()).cwnd_factor);
         let part = (path.cwnd as f64 * factor).max(path.pmdcs.into());
-        path.outstanding == 0 || (path.outstanding as f64) < part
+        (path.outstanding as f64) < part
     }
 
     fn choose_path(&self, view: &AssocView<'_>) -> PathPick {
@@ -120,7 +119,7 @@ impl<P: IntervalPolicy> Interval<P> {
 /// The part of the largest weight that the path has: at least [`LEAST_SHARE`], unless it is 0.
 fn share_of(action: &Action, largest: f64, path: PathId) -> f64 {
     let weight = f64::from(action.path(path.index()).weight);
-    if weight > 0.0 && largest > 0.0 { (weight / largest).clamp(LEAST_SHARE, 1.0) } else { 0.0 }
+    if weight > 0.0 { (weight / largest).clamp(LEAST_SHARE, 1.0) } else { 0.0 }
 }
 
 /// Paths without a weight share equally among themselves.
@@ -145,7 +144,7 @@ impl<P: IntervalPolicy> Policy for Interval<P> {
 impl<P: IntervalPolicy> PathScheduler for Interval<P> {
     fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
-        if self.every.is_zero() || self.is_due(view.now) {
+        if self.is_due(view.now) {
             self.decide(view);
         } else if let Some(action) = self.policy.revise() {
             self.adopt(view, action);

@@ -117,6 +117,8 @@ fn a_tiny_factor_leaves_one_packet() {
     assert_eq!(pick(&mut scheduler, &p), NEXT_DECISION);
     p[0].outstanding = 0;
     assert_eq!(fill(&mut scheduler, &mut p), 1);
+    (p[0].outstanding, p[0].outstanding_payload) = (1467, 1451);
+    assert_eq!(fill(&mut scheduler, &mut p), 1, "less than a packet");
 }
 
 #[test]
@@ -133,13 +135,29 @@ fn who_was_ahead_is_ahead_by_as_many_bytes_after_a_change_of_weights() {
 
 #[test]
 fn a_weight_of_next_to_nothing_counts_as_a_millionth() {
-    let mut scheduler = weighing(&[f32::MIN_POSITIVE, f32::MAX]);
-    let mut p = paths(2);
-    assert_eq!(walk(&mut scheduler, &mut p, 3), [0, 1, 1], "equals first, then once in a million");
-    p[1].sendable = false;
+    let mut scheduler = weighing(&[f32::MIN_POSITIVE, f32::MAX, f32::MAX / 2.0]);
+    let mut p = paths(3);
+    assert_eq!(walk(&mut scheduler, &mut p, 4), [0, 1, 2, 1], "then not for a million packets");
+    (p[1].sendable, p[2].sendable) = (false, false);
     assert_eq!(walk(&mut scheduler, &mut p, 2), [0, 0]);
-    p[1].sendable = true;
-    assert_eq!(walk(&mut scheduler, &mut p, 2), [1, 1], "start times are still precise");
+    (p[1].sendable, p[2].sendable) = (true, true);
+    let order = walk(&mut scheduler, &mut p, 6);
+    assert_eq!(order, [1, 2, 1, 1, 2, 1], "start times are still precise");
+}
+
+#[test]
+fn a_heavy_path_that_is_not_usable_does_not_even_out_the_others() {
+    let mut scheduler = weighing(&[2.0, 1.0, 1e9]);
+    let mut p = paths(3);
+    (p[2].usable, p[2].sendable) = (false, false);
+    assert_eq!(walk(&mut scheduler, &mut p, 6), [0, 1, 0, 0, 1, 0]);
+    (p[2].usable, p[2].sendable) = (true, true);
+    assert_eq!(walk(&mut scheduler, &mut p, 1), [2], "it counts as much as the heaviest");
+    let mut scheduler = weighing(&[0.0, 0.0, 1.0]);
+    (p[2].usable, p[2].sendable) = (false, false);
+    assert_eq!(walk(&mut scheduler, &mut p, 2), [0, 1]);
+    (p[2].usable, p[2].sendable) = (true, true);
+    assert_eq!(walk(&mut scheduler, &mut p, 3), [2, 2, 2]);
 }
 
 /// When the policy is asked, by attempts and picks at these times, all in ms.

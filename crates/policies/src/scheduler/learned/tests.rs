@@ -56,6 +56,7 @@ fn a_network_by_hand() {
     // The mean over usable paths is 1/2; tanh(1/4) = 0.244919; exp(-4 * 0.244919) = 0.375435.
     assert_eq!(answers[0], PathAction { weight: 1.0, cwnd_factor: 1.0 });
     assert!((answers[1].weight - 0.375_435).abs() < 1e-5, "{answers:?}");
+    assert_eq!(answers[1].weight.to_bits(), 1_052_784_841, "on any machine");
     assert_eq!(answers[2], PathAction { weight: 0.0, cwnd_factor: 1.0 }, "not usable");
 
     let layers = [
@@ -76,16 +77,15 @@ fn no_usable_path_and_no_path_have_an_answer() {
 }
 
 #[test]
-fn weights_without_bounds_make_answers_with_bounds() {
-    let big = vec![f32::MAX; 30];
-    let wide = layer(&[big.clone(), big.iter().map(|w| -w).collect()], &[0.0; 2], "linear");
-    let deep = layer(&[vec![f32::MAX; 2], vec![f32::MIN; 2]], &[f32::MAX; 2], "linear");
-    let layers = [wide, deep.clone(), deep.clone(), deep];
-    let mut learned = learned(&layers.join(", "));
-    for answer in decide(&mut learned, &observation(&[0.25, 0.5, 0.0])) {
-        assert!((0.0..=1.0).contains(&answer.weight), "{answer:?}");
-        assert!((0.25..=1.0).contains(&answer.cwnd_factor), "{answer:?}");
-    }
+fn numbers_that_would_overflow_make_an_answer() {
+    const MAX: f32 = f32::MAX;
+    let inner = layer(&[vec![MAX; 2], vec![MAX, -MAX]], &[MAX; 2], "relu");
+    // f32::MAX to the power of 8 is more than an f64 holds.
+    let mut layers = vec![inner; 8];
+    layers[0] = layer(&[vec![MAX; 30], vec![MAX; 30]], &[0.0; 2], "linear");
+    layers[7] = layer(&[vec![MAX; 2], vec![-MAX; 2]], &[0.0; 2], "linear");
+    let answers = decide(&mut learned(&layers.join(", ")), &observation(&[0.25, 0.5, 0.0]));
+    assert_eq!(answers, [PathAction { weight: 1.0, cwnd_factor: 0.25 }; 3]);
 }
 
 fn error(text: &str) -> String {
