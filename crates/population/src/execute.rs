@@ -97,7 +97,7 @@ fn find_known(plan: &Plan, records: &Records, number: u64) -> Result<Option<Reco
     // What has no version cannot be told from what it was before.
     let is_lasting = |name: &String| match plan.policies.own_scheduler(name) {
         Ok(Some(own)) => own.version().is_some(),
-        _ => true,
+        _ => !matches!(plan.policies.file_of_scheduler(name), Ok(Some(_))),
     };
     if !plan.schedulers.iter().all(is_lasting) {
         return Ok(None);

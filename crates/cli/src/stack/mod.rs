@@ -9,7 +9,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use polypath_apps::place;
 use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, StallDetectionConfig};
-use polypath_policies::profile;
 use polypath_scenario::units::Size;
 
 use self::file::Settings;
@@ -68,14 +67,14 @@ impl StackArgs {
     /// The profile with what was said on top, and room for at least so many outbound streams.
     pub(crate) fn resolve(&self, streams: u16) -> Result<LocalStack, Failure> {
         let (stack, profile) = self.settings()?.stack()?;
-        let (mut assoc, policies) = (stack.assoc, stack.policies);
+        let policies = stack.policy_factory().map_err(Failure::bad_input)?;
+        let mut assoc = AssocConfig { policies, ..stack.assoc };
         self.size_buffers(&mut assoc)?;
         self.choose_mtu(&mut assoc);
         // Somebody looks on and wants to be told.
         assoc.stall_detection = Some(StallDetectionConfig::default());
         place::let_addresses_change(profile, &mut assoc);
         assoc.outbound_streams = assoc.outbound_streams.max(streams);
-        let assoc = profile::config((assoc, policies)).map_err(Failure::bad_input)?;
         Ok(LocalStack { profile, assoc })
     }
 
