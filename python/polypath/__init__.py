@@ -23,13 +23,24 @@ from ._polypath import (
     __version__,
     scheduler_names,
 )
-from .policies import SKIP, PathScheduler, wait_until
+from .judging import Bench, Check, CheckError, bench, check
+from .compilation import Compiled, compiled
+from .learned import ASSOC_FIGURES, PATH_FIGURES, Net
+from .policies import SKIP, IntervalPolicy, PathScheduler, wait_until
 from .scenario import Scenario
 from .sweeps import Sweep
 
 __all__ = [
+    "ASSOC_FIGURES",
+    "PATH_FIGURES",
     "SKIP",
+    "Bench",
+    "Check",
+    "CheckError",
     "Chunk",
+    "Compiled",
+    "IntervalPolicy",
+    "Net",
     "PathScheduler",
     "PathView",
     "PolicyError",
@@ -39,6 +50,9 @@ __all__ = [
     "Sweep",
     "View",
     "__version__",
+    "bench",
+    "check",
+    "compiled",
     "scheduler_names",
     "wait_until",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from . import Chunk, PathView, View
 
 
@@ -55,5 +57,28 @@ class PathScheduler:
         """The path for `chunk`: a path or its number; `None` to wait; `SKIP`, or `wait_until(t)`.
 
         A path that is not `sendable` counts as `None`.
+        """
+        raise NotImplementedError
+
+
+class IntervalPolicy:
+    """Decides once per interval how the paths share new data. Subclass it, and write `decide`.
+
+    One object is made for each association. It is called at most once in `every` seconds, whatever
+    is sent, so it costs little; in between, chunks go by start-time fair queueing.
+    """
+
+    #: Seconds between two decisions, 0.001 to 10.
+    every: float = 0.01
+    version: str | None = None
+
+    def decide(self, paths: np.ndarray, assoc: np.ndarray) -> Any:
+        """A weight of 0 or more for each path: its share of the new data.
+
+        `paths` has a row for each path with the figures `polypath.PATH_FIGURES`, `assoc` the
+        figures `polypath.ASSOC_FIGURES` of the association, all scaled to 0 to about 1
+        (docs/reference/observation.md). A path of weight 0 carries data only while no other is
+        usable. Answer `(weights, factors)` to bound what is in flight, too: factors are the part of
+        its congestion window that each path may fill, above 0, at most 1.
         """
         raise NotImplementedError

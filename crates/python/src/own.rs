@@ -121,7 +121,11 @@ impl OwnSchedulers {
     /// What names stand for in one run, whose failure goes there.
     pub(crate) fn policies(&self, failure: &Failure) -> Policies {
         let (own, failure) = (self.0.clone(), failure.clone());
-        let find = move |name: &str| own.get(name).map(|own| Ok(own.scheduler(&failure)));
+        let find = move |name: &str| match own.get(name) {
+            Some(own) => Some(Ok(own.scheduler(&failure))),
+            None if name.contains(".py:") => Some(Err("in Python, give the class itself".into())),
+            None => None,
+        };
         let registry = Registry::builtin().with_files(read_policy_file);
         Policies::new(registry.with_own_schedulers(find))
     }

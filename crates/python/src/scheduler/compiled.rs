@@ -77,7 +77,7 @@ impl Functions {
 #[expect(unsafe_code, reason = "only numba can say what it compiled; it did for this signature")]
 fn function_at(address: usize) -> Function {
     // SAFETY: `Compiled._addresses` holds addresses of numba's C functions of exactly this
-    // signature (python/polypath/compiled.py declares it beside the wrapper), and `Functions`
+    // signature (python/polypath/compilation.py declares it beside the wrapper), and `Functions`
     // keeps the object that owns their code.
     unsafe { core::mem::transmute::<usize, Function>(address) }
 }

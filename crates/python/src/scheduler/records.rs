@@ -108,7 +108,7 @@ fn whole(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Positions in `polypath.compiled.TRIGGERS`.
+/// Positions in `polypath.compilation.TRIGGERS`.
 pub(super) const fn trigger_code(why: Trigger) -> i64 {
     match why {
         Trigger::Sack => 0,
@@ -118,7 +118,7 @@ pub(super) const fn trigger_code(why: Trigger) -> i64 {
     }
 }
 
-/// Positions in `polypath.compiled.LOSSES`.
+/// Positions in `polypath.compilation.LOSSES`.
 pub(super) const fn loss_code(kind: LossKind) -> i64 {
     match kind {
         LossKind::FastRetransmit => 0,
@@ -126,7 +126,7 @@ pub(super) const fn loss_code(kind: LossKind) -> i64 {
     }
 }
 
-/// Positions in `polypath.compiled.CHANGES`.
+/// Positions in `polypath.compilation.CHANGES`.
 pub(super) const fn change_code(change: PathChange) -> i64 {
     match change {
         PathChange::Added => 0,

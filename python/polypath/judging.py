@@ -13,15 +13,9 @@ from .policies import PathScheduler
 from .scenario import Scenario
 from .sweeps import Sweep, show_progress
 
-#: Two paths, the second slower and farther: what `check` runs.
-TWO_PATHS = """
-title = "Two unlike paths"
-[path.near]
-rate = "20Mbit/s"
-delay = "10ms"
-[path.far]
-rate = "8Mbit/s"
-delay = "40ms"
+_NEAR = '[path.near]\nrate = "20Mbit/s"\ndelay = "10ms"\n'
+_FAR = '[path.far]\nrate = "8Mbit/s"\ndelay = "40ms"\n'
+_REST = """
 [stack]
 profile = "fast"
 [[flow]]
@@ -31,11 +25,11 @@ settle = "1s"
 measure = "4s"
 """
 
-#: The same with the paths in the other order, and one that dies.
-SWAPPED = TWO_PATHS.replace("path.near", "path.x").replace("path.far", "path.near").replace(
-    "path.x", "path.far"
-)
-DYING = TWO_PATHS + '[[at]]\ntime = "2s"\ntarget = "near"\naction = "cut"\n'
+#: What `check` runs: two unlike paths; the same in the other order; and the near one dies before
+#: anything is measured.
+TWO_PATHS = _NEAR + _FAR + _REST
+SWAPPED = _FAR + _NEAR + _REST
+DYING = TWO_PATHS + '[[at]]\ntime = "1s"\ntarget = "near"\naction = "cut"\n'
 
 #: Seeds of `bench`'s networks: nothing in Polypath was tuned on them.
 BENCH_SEED = 3_100_000
@@ -91,7 +85,8 @@ def check(scheduler: Any, *, seeds: Sequence[int] = (1, 2)) -> Check:
                 f"{swapped.goodput / 1e6:.2f} with it last (allowed: a fifth)"
             )
         dying = goodput(DYING, seed)
-        if dying.goodput <= 1e6:
+        # It is 8 Mbit/s, less what finding out takes.
+        if dying.goodput <= 2e6:
             raise CheckError(
                 f"{name}: {dying.goodput / 1e6:.3f} Mbit/s after a path died (allowed: data goes on)"
             )

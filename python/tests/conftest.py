@@ -1,0 +1,41 @@
+"""What several tests use."""
+
+from __future__ import annotations
+
+import pytest
+
+import polypath
+
+TWO_PATHS = """
+[path.a]
+rate = "10Mbit/s"
+delay = "10ms"
+[path.b]
+rate = "10Mbit/s"
+delay = "20ms"
+[stack]
+profile = "fast"
+[[flow]]
+app = "saturated"
+[time]
+settle = "1s"
+measure = "2s"
+"""
+
+
+@pytest.fixture
+def two_paths() -> polypath.Scenario:
+    return polypath.Scenario(TWO_PATHS, "two-paths")
+
+
+class Fastest(polypath.PathScheduler):
+    """min-rtt."""
+
+    def pick(self, view, chunk):
+        rtt = lambda path: view.rto_initial if path.srtt is None else path.srtt  # noqa: E731
+        return min(view.sendable, key=rtt, default=None)
+
+
+@pytest.fixture
+def fastest() -> type[polypath.PathScheduler]:
+    return Fastest
