@@ -29,7 +29,26 @@ if [ "$(id -u)" = 0 ]; then
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 	fi
 fi
+# The Python package is tested where there is a Python for it; as root it is not skipped, either.
+target="${CARGO_TARGET_DIR:-$PWD/target}"
+install_python() {
+	python3 -c 'import sys; assert sys.version_info >= (3, 10)' || return 1
+	[ -x "$target/python/bin/pip" ] || python3 -m venv "$target/python" || return 1
+	"$target/python/bin/pip" install --quiet --disable-pip-version-check -r python/requirements-test.txt
+}
+python_log=$(mktemp)
+install_python >"$python_log" 2>&1 &
+python_pid=$!
 cargo test --workspace --quiet --no-run
+if wait $python_pid; then
+	export POLYPATH_PYTHON="$target/python/bin/python" POLYPATH_REQUIRE_PYTHON=1
+elif [ "$(id -u)" = 0 ]; then
+	cat "$python_log" >&2
+	exit 1
+else
+	echo "there is no Python 3.10 with what its tests need: skipped" >&2
+fi
+rm -f "$python_log"
 
 # Tests wait for real time and for each other, so a processor is often idle: what mostly compiles goes on beside them, at the
 # lowest priority.
@@ -48,6 +67,10 @@ compile_beside_tests() {
 	else
 		echo "there is no C++ compiler: only checked whether they compile" >&2
 		CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo check --quiet --manifest-path fuzz/Cargo.toml
+	fi
+	if [ -n "${POLYPATH_PYTHON:-}" ]; then
+		step "the wheel"
+		bash tools/wheel.sh "$target/wheels" quick
 	fi
 	step "lints"
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi

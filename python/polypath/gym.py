@@ -1,7 +1,7 @@
 """Environments for Gymnasium: an agent decides how the paths share new data.
 
 Every `every` seconds the agent sees the figures of each path and of the association, scaled to
-about 0 to 1 (`PATH_FIGURES`, `ASSOC_FIGURES`; their meaning: docs/reference/observation.md), and
+about 0 to 1 (`PATH_FIGURES`, `ASSOC_FIGURES`; their meaning: docs/reference/python.md), and
 answers with a weight for each path. It is what `polypath.export` writes into a file, and what
 `learned?file=FILE` does in simulation and on real sockets.
 
@@ -110,7 +110,7 @@ class PathWeights(gymnasium.Env):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        domain: Domain | Scenario | str = "two-paths",
+        domain: Domain | Scenario | str = "two-equal-paths",
         *,
         paths: int = 4,
         every: float = 0.01,
@@ -154,7 +154,7 @@ class PathWeightsVector(VectorEnv):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        domain: Domain | Scenario | str = "two-paths",
+        domain: Domain | Scenario | str = "two-equal-paths",
         num_envs: int = 64,
         *,
         paths: int = 4,

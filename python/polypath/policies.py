@@ -77,7 +77,7 @@ class IntervalPolicy:
 
         `paths` has a row for each path with the figures `polypath.PATH_FIGURES`, `assoc` the
         figures `polypath.ASSOC_FIGURES` of the association, all scaled to 0 to about 1
-        (docs/reference/observation.md). A path of weight 0 carries data only while no other is
+        (docs/reference/python.md). A path of weight 0 carries data only while no other is
         usable. Answer `(weights, factors)` to bound what is in flight, too: factors are the part of
         its congestion window that each path may fill, above 0, at most 1.
         """

@@ -1,5 +1,6 @@
 //! The scheduler in a world whose policy is elsewhere.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use polypath_policies::scheduler::interval::{
@@ -15,16 +16,16 @@ use super::AGENT;
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     state: Mutex<State>,
+    /// The agent has decided since the scheduler looked.
+    is_new: AtomicBool,
+    /// The scheduler has seen something since the agent acted.
+    is_fresh: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     every: Duration,
     action: Action,
-    /// The agent has decided since the scheduler looked.
-    is_new: bool,
-    /// The scheduler has seen something since the agent looked.
-    is_fresh: bool,
     paths: Vec<[f32; PATH_FIGURES.len()]>,
     assoc: [f32; ASSOC_FIGURES.len()],
 }
@@ -39,12 +40,13 @@ impl Exchange {
     }
 
     pub(crate) fn act(&self, action: Action) {
-        let mut state = self.lock();
-        (state.action, state.is_new, state.is_fresh) = (action, true, false);
+        self.lock().action = action;
+        self.is_new.store(true, Ordering::Relaxed);
+        self.is_fresh.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn is_fresh(&self) -> bool {
-        self.lock().is_fresh
+        self.is_fresh.load(Ordering::Relaxed)
     }
 
     /// The latest figures of the paths, which are copied to `paths`, and of the association.
@@ -68,13 +70,17 @@ impl IntervalPolicy for Agent {
         state.paths.clear();
         state.paths.extend_from_slice(observation.paths());
         state.assoc = *observation.assoc();
-        state.is_fresh = true;
+        self.0.is_fresh.store(true, Ordering::Relaxed);
         state.action.clone()
     }
 
     fn revise(&mut self) -> Option<Action> {
-        let mut state = self.0.lock();
-        core::mem::take(&mut state.is_new).then(|| state.action.clone())
+        // One thread steps a world: the order of these does not matter to anybody else.
+        if !self.0.is_new.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.0.is_new.store(false, Ordering::Relaxed);
+        Some(self.0.lock().action.clone())
     }
 
     fn name(&self) -> &'static str {
