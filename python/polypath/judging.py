@@ -31,6 +31,17 @@ TWO_PATHS = _NEAR + _FAR + _REST
 SWAPPED = _FAR + _NEAR + _REST
 DYING = TWO_PATHS + '[[at]]\ntime = "1s"\ntarget = "near"\naction = "cut"\n'
 
+#: Scenarios of `bench`: one of each paper, without its sweep.
+PAPERS = (
+    "iyengar-2007/figure-4",
+    "dreibholz-2010/sections-5-to-7",
+    "halepoto-2015/figure-2",
+    "lim-2017/simple-downloads",
+)
+
+#: What `check` runs for the sake of what arrives.
+ROUGH = ("lossy-second-path", "flapping", "path-failure")
+
 #: Seeds of `bench`'s networks: nothing in Polypath was tuned on them.
 BENCH_SEED = 3_100_000
 
@@ -54,8 +65,8 @@ def check(scheduler: Any, *, seeds: Sequence[int] = (1, 2)) -> Check:
     """Runs a path scheduler over networks that show common faults.
 
     Checked are: the same seed gives the same run; the order of the paths does not decide over the
-    goodput; a dying path stops nothing; data always goes on; of a compiled scheduler, each decision
-    is that of its plain form.
+    goodput; a dying path stops nothing; data always goes on, and arrives once and in order where
+    packets are lost; of a compiled scheduler, each decision is that of its plain form.
 
     Raises `CheckError` that says what was found, or the `PolicyError` of what the scheduler raised.
     """
@@ -90,10 +101,18 @@ def check(scheduler: Any, *, seeds: Sequence[int] = (1, 2)) -> Check:
             raise CheckError(
                 f"{name}: {dying.goodput / 1e6:.3f} Mbit/s after a path died (allowed: data goes on)"
             )
+    for rough in ROUGH:
+        scenario = Scenario.load(rough).set("stack.path-scheduler", scheduler)
+        for flow in scenario.run(seeds[0]).raw["flows"]:
+            wrong = {fault: count for fault, count in flow["integrity"].items() if count}
+            wrong.pop("outstanding", None)
+            if wrong or flow["outcome"] == "not_established" or isinstance(flow["outcome"], dict):
+                raise CheckError(f"{name}: {rough}: {flow['outcome']}, {wrong} (allowed: nothing)")
     held += [
         "the same seed gives the same run, bit for bit",
         "the order of the paths does not decide",
         "data goes on when a path dies",
+        "all arrives once and in order where packets are lost and paths flap",
     ]
     if hasattr(scheduler, "_addresses"):
         decisions = sum(_compare_forms(scheduler, seed) for seed in seeds)
@@ -205,15 +224,15 @@ def bench(
     against: Iterable[Any] | None = None,
     seed: int = BENCH_SEED,
     packets: int = 10_000,
-    papers: Iterable[str] = ("three-dissimilar",),
+    papers: Iterable[str | Scenario] = PAPERS,
     seeds: int = 4,
     progress: bool | Callable[[int, int], object] | None = None,
 ) -> Bench:
     """Measures a path scheduler beside all that are part of Polypath, or those in `against`.
 
     It runs on as many random networks (`polypath population` describes them) from a seed that
-    nothing was tuned on, with runs of so many packets, and on the scenarios of `papers` by name or
-    as `Scenario`, with as many seeds. Every scheduler sees the same networks and seeds.
+    nothing was tuned on, with runs of so many packets, and on the scenarios of `papers`, by name or
+    as `Scenario`, without their sweeps and with as many seeds. Every scheduler sees the same networks and seeds.
 
     A scheduler in plain Python runs on one core.
     """
@@ -224,8 +243,9 @@ def bench(
     sweeps = {}
     for paper in papers:
         scenario = paper if isinstance(paper, Scenario) else Scenario.load(paper)
-        swept = scenario.sweep({"stack.path-scheduler": everyone}, seeds=seeds, progress=False)
-        sweeps[repr(scenario).strip("<>")] = swept
+        alone = scenario.set("sweep", [])
+        swept = alone.sweep({"stack.path-scheduler": everyone}, seeds=seeds, progress=False)
+        sweeps[str(paper)] = swept
     return Bench(
         scheduler=found["schedulers"][0],
         papers=sweeps,

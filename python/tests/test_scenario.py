@@ -50,6 +50,8 @@ def test_a_scenario_of_a_dict():
 
 def test_examples_have_names():
     assert polypath.Scenario.load("three-dissimilar").paths == ["fibre", "lte", "satellite"]
+    figure = polypath.Scenario.load("iyengar-2007/figure-4")
+    assert figure.paths == ["A", "B"] and figure.set("sweep", []).run().goodput > 1e6
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use polypath_experiments::carried::Carried;
 use polypath_experiments::disk;
+use polypath_experiments::experiment::{Experiment, is_experiment};
 use polypath_policies::PolicyKind;
 use polypath_population::Draw;
 use polypath_run::{read_scenario, world_spec};
@@ -120,7 +121,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Reads a file, or an example by its name.
+    /// Reads a scenario from a file; or an example by its name, such as `"three-dissimilar"`; or the
+    /// scenario of a paper's experiment, such as `"iyengar-2007/figure-4"`, with its sweep.
     #[classmethod]
     fn load(_class: &Bound<'_, PyType>, path: PathBuf) -> PyResult<Self> {
         if !path.exists()
@@ -129,6 +131,18 @@ impl Scenario {
             let text = Carried.text(&example).map_err(bad_scenario)?;
             let name = example.display().to_string();
             return Self::new(Source::with_files(name, text, Arc::new(Carried)));
+        }
+        if !path.exists()
+            && let Some(file) = find_experiment(&path)
+        {
+            let experiment = Experiment::from_files(Arc::new(Carried), &file);
+            let text = experiment.map_err(bad_scenario)?.scenario_text();
+            let name = file.display().to_string();
+            return Self::new(Source::with_files(name, text, Arc::new(Carried)));
+        }
+        if std::fs::read_to_string(&path).is_ok_and(|text| is_experiment(&path, &text)) {
+            let text = Experiment::from_file(&path).map_err(bad_scenario)?.scenario_text();
+            return Self::new(disk::source_from_text(path.display().to_string(), text));
         }
         Self::new(disk::read_source(&path))
     }
@@ -213,6 +227,13 @@ fn find_example(path: &Path) -> Option<PathBuf> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     let stem = |known: &PathBuf| known.file_stem().is_some_and(|stem| stem == name);
     Carried.list_examples().into_iter().find(stem)
+}
+
+fn find_experiment(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?;
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    let named = |known: &PathBuf| known.with_extension("").ends_with(name);
+    Carried.find_experiments().into_iter().find(named)
 }
 
 /// Names of the path schedulers that are part of Polypath.

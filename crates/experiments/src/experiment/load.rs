@@ -147,7 +147,7 @@ pub fn find_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Whether a file holds an experiment.
-pub(crate) fn is_experiment(path: &Path, text: &str) -> bool {
+pub fn is_experiment(path: &Path, text: &str) -> bool {
     path.extension().is_some_and(|ending| ending == "toml") && find_divider(text).is_some()
 }
 

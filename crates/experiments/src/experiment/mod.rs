@@ -15,8 +15,7 @@ pub use file::{
     ReferenceAxis, Settings, Table,
 };
 pub use grid::{Axis, Grid, GridPoint, Variant};
-pub use load::find_files;
-pub(crate) use load::is_experiment;
+pub use load::{find_files, is_experiment};
 pub use paper::{Paper, Reading, Readings, Size, Written};
 pub use quantity::{Fold, Quantity};
 pub use select::{Over, Pick, Selection};
