@@ -9,7 +9,25 @@ import numpy.typing as npt
 
 from .sweeps import Sweep
 
-__all__: list[str]
+__all__ = [
+    "Chunk",
+    "PathView",
+    "PolicyError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "View",
+    "Worlds",
+    "__version__",
+    "all_round_schedulers",
+    "draw_network",
+    "figure_names",
+    "mean_intervals",
+    "record_fields",
+    "run_command",
+    "run_population",
+    "scheduler_names",
+]
 __version__: str
 
 _Floats = npt.NDArray[np.float64]
