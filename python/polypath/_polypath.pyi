@@ -26,6 +26,7 @@ __all__ = [
     "record_fields",
     "run_command",
     "run_population",
+    "run_sweep",
     "scheduler_names",
 ]
 __version__: str
@@ -57,13 +58,6 @@ class Scenario:
         metrics: Iterable[str] = ("goodput",),
         progress: bool | _Progress | None = None,
     ) -> Sweep: ...
-    def _sweep(
-        self,
-        axes: Sequence[tuple[str, Sequence[Any]]],
-        seeds: int,
-        metrics: Sequence[str],
-        progress: _Progress | None,
-    ) -> dict[str, Any]: ...
 
 @final
 class Result:
@@ -228,5 +222,12 @@ def run_population(
     packets: int,
     first: int = 0,
     progress: _Progress | None = None,
+) -> dict[str, Any]: ...
+def run_sweep(
+    scenario: Scenario,
+    axes: Sequence[tuple[str, Sequence[Any]]],
+    seeds: int,
+    metrics: Sequence[str],
+    progress: _Progress | None,
 ) -> dict[str, Any]: ...
 def scheduler_names() -> list[str]: ...

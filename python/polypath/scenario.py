@@ -37,7 +37,7 @@ def sweep(
     fields = [(field, list(values)) for field, values in axes.items()]
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     with show_progress(progress) as report:
-        swept = self._sweep(fields, seeds, names, report)
+        swept = _polypath.run_sweep(self, fields, seeds, names, report)
     return Sweep(swept["axes"], swept["columns"], swept["errors"])
 
 

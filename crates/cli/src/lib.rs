@@ -4,6 +4,19 @@
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
 //! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send`,
 //! `receive` and `perf` have a list of their own in their help.
+//!
+//! ```no_run
+//! use polypath_policies::Registry;
+//!
+//! // Registry::add and Registry::with_own_schedulers bring policies of your own.
+//! let registry = Registry::builtin();
+//! let code = polypath_cli::run_command(std::env::args_os(), registry);
+//! std::process::exit(code.into());
+//! ```
+//!
+//! # Features
+//! - `pictures` (on by default): `plot` and `sweep --plot` make PNG and PDF beside SVG.
+//! - `parquet` (off by default): `reproduce` and `sweep` write Parquet beside CSV.
 
 mod args;
 mod compare;

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use polypath_policies::{OwnScheduler, Registry};
 use pyo3::prelude::*;
 
-use crate::own::{Failure, Own};
+use crate::failure::Failure;
+use crate::own::Own;
 
 /// Runs `polypath` with these arguments, the program's name first, and returns its exit code.
 /// `find` is asked for path schedulers that are not part of Polypath, by name: it returns a class,

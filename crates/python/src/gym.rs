@@ -21,11 +21,8 @@ use pyo3::prelude::*;
 use self::pool::Pool;
 use self::world::{MEASURES, Seen};
 use crate::errors::{bad_run, bad_scenario};
-use crate::own::Failure;
+use crate::failure::Failure;
 use crate::scenario::Scenario;
-
-/// The name by which the sender's scheduler is asked for.
-const AGENT: &str = "agent";
 
 /// As many worlds as there are environments, on all cores.
 #[pyclass(frozen, module = "polypath")]
@@ -75,7 +72,7 @@ impl Worlds {
         let mut policies = agent::policies(&agent);
         source = source.with_policies(core::mem::take(&mut policies));
         let field = "flow.0.stack.sender.path-scheduler";
-        let assignment = Assignment::new(field, AGENT.into());
+        let assignment = Assignment::new(field, agent::NAME.into());
         source.set_by("environment", &assignment).map_err(bad_scenario)?;
         let read = polypath_run::read_scenario(&source).map_err(bad_scenario)?;
         let paths = read.path_names().count();

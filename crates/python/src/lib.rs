@@ -8,6 +8,7 @@
 mod command;
 mod errors;
 mod execute;
+mod failure;
 mod gym;
 mod own;
 mod population;
@@ -36,7 +37,7 @@ mod _polypath {
     #[pymodule_export]
     use crate::scheduler::{Chunk, PathView, View, record_fields};
     #[pymodule_export]
-    use crate::sweep::mean_intervals;
+    use crate::sweep::{mean_intervals, run_sweep};
 
     use pyo3::prelude::*;
 

@@ -1,29 +1,15 @@
 //! Path schedulers of the user's: classes and functions that scenarios name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use polypath_experiments::disk::read_policy_file;
 use polypath_policies::{OwnScheduler, Registry};
 use polypath_scenario::Policies;
 use pyo3::prelude::*;
 
+use crate::failure::Failure;
 use crate::scheduler::{CompiledScheduler, Functions, IntervalScheduler, PlainScheduler};
-
-/// The exception that ended a run, if one did.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<PyErr>>>);
-
-impl Failure {
-    /// Keeps the first one.
-    pub(crate) fn note(&self, error: PyErr) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-
-    pub(crate) fn take(&self) -> Option<PyErr> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
 
 /// How a scheduler is made, and by what its runs are known.
 #[derive(Debug)]

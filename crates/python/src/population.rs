@@ -13,7 +13,8 @@ use rayon::prelude::*;
 
 use crate::errors::{bad_policy, bad_run, bad_scenario};
 use crate::execute;
-use crate::own::{Failure, OwnSchedulers};
+use crate::failure::Failure;
+use crate::own::OwnSchedulers;
 use crate::scenario::Scenario;
 
 /// The network of this number, with its traffic, as a scenario.

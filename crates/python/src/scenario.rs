@@ -18,9 +18,9 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::errors::{bad_policy, bad_run, bad_scenario};
 use crate::execute;
-use crate::own::{Failure, OwnSchedulers};
+use crate::failure::Failure;
+use crate::own::OwnSchedulers;
 use crate::result::Result as RunResult;
-use crate::sweep;
 
 /// A network, the hosts' stacks, the traffic between them, and how long to watch it.
 ///
@@ -61,6 +61,10 @@ impl Scenario {
         self.source.clone().with_policies(self.own.policies(failure))
     }
 
+    pub(crate) fn own_mut(&mut self) -> &mut OwnSchedulers {
+        &mut self.own
+    }
+
     pub(crate) fn own(&self) -> &OwnSchedulers {
         &self.own
     }
@@ -70,7 +74,10 @@ impl Scenario {
     }
 
     /// What a Python value is in a scenario; classes become the names of schedulers.
-    fn to_toml(own: &mut OwnSchedulers, value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
+    pub(crate) fn to_toml(
+        own: &mut OwnSchedulers,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<toml::Value> {
         if value.is_instance_of::<PyBool>() {
             return Ok(toml::Value::Boolean(value.extract()?));
         }
@@ -196,25 +203,6 @@ impl Scenario {
         }
         let result = ran.map_err(bad_run)?.ok_or_else(|| bad_run("the run was stopped"))?;
         Ok(RunResult::new(&spec, scenario.path_names(), result))
-    }
-
-    /// Runs of all combinations of values, each with as many seeds: see `polypath.Scenario.sweep`.
-    #[pyo3(name = "_sweep")]
-    fn sweep<'py>(
-        &self,
-        py: Python<'py>,
-        axes: Vec<(String, Vec<Bound<'py, PyAny>>)>,
-        seeds: u32,
-        metrics: Vec<String>,
-        progress: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let mut other = self.clone();
-        let mut plain = Vec::new();
-        for (field, values) in axes {
-            let values = values.iter().map(|value| Self::to_toml(&mut other.own, value));
-            plain.push((field, values.collect::<PyResult<Vec<_>>>()?));
-        }
-        sweep::sweep(py, &other, plain, seeds, &metrics, progress)
     }
 
     fn __repr__(&self) -> String {

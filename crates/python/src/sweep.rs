@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::errors::{bad_policy, bad_run, bad_scenario};
 use crate::execute;
-use crate::own::Failure;
+use crate::failure::Failure;
 use crate::scenario::Scenario;
 
 /// One run of a sweep.
@@ -34,15 +34,24 @@ enum Trouble {
     Stopped,
 }
 
-/// Columns `axis name: labels`, `seed`, and each metric; `errors` has what was raised by row.
-pub(crate) fn sweep<'py>(
+/// Runs of all combinations of values, each with as many seeds. Columns `axis name: labels`,
+/// `seed`, and each metric; `errors` has what was raised by row.
+#[pyfunction]
+pub(crate) fn run_sweep<'py>(
     py: Python<'py>,
     scenario: &Scenario,
-    axes: Vec<(String, Vec<toml::Value>)>,
+    axes: Vec<(String, Vec<Bound<'py, PyAny>>)>,
     seeds: u32,
-    metrics: &[String],
+    metrics: Vec<String>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let mut other = scenario.clone();
+    let mut plain = Vec::new();
+    for (field, values) in axes {
+        let values = values.iter().map(|value| Scenario::to_toml(other.own_mut(), value));
+        plain.push((field, values.collect::<PyResult<Vec<_>>>()?));
+    }
+    let (scenario, axes, metrics) = (&other, plain, &metrics);
     let points = points(scenario, axes)?;
     let traced = check_metrics(&points, metrics)?;
     let runs: Vec<(usize, u64)> = points

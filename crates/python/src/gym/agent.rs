@@ -10,7 +10,8 @@ use polypath_policies::{OwnScheduler, Registry};
 use polypath_proto::time::{Duration, Time};
 use polypath_scenario::Policies;
 
-use super::AGENT;
+/// The name by which the sender's scheduler is asked for.
+pub(crate) const NAME: &str = "agent";
 
 /// What the scheduler and the agent tell each other.
 #[derive(Debug, Default)]
@@ -84,7 +85,7 @@ impl IntervalPolicy for Agent {
     }
 
     fn name(&self) -> &'static str {
-        AGENT
+        NAME
     }
 }
 
@@ -97,7 +98,7 @@ pub(crate) fn policies(exchange: &Arc<Exchange>) -> Policies {
             let every = exchange.lock().every;
             Box::new(Interval::new(Agent(Arc::clone(&exchange)), every)) as Box<_>
         };
-        (name == AGENT).then(|| Ok(OwnScheduler::new(make)))
+        (name == NAME).then(|| Ok(OwnScheduler::new(make)))
     };
     Policies::new(Registry::builtin().with_own_schedulers(find))
 }

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::records::{self, ChunkRecord, PathRecord, ViewRecord};
-use crate::own::Failure;
+use crate::failure::Failure;
 
 /// Numbers of state, at most.
 const MAX_STATE: usize = 1 << 16;

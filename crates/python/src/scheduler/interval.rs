@@ -15,8 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::describe_exception;
-use crate::own::Failure;
+use crate::failure::{Failure, describe_exception};
 
 /// What `decide` may return.
 const ALLOWED: &str = "a weight for each path, or a tuple of weights and factors of windows";

@@ -20,7 +20,7 @@ use pyo3::types::PyString;
 pub(crate) use self::compiled::{CompiledScheduler, Functions};
 pub(crate) use self::interval::IntervalScheduler;
 pub(crate) use self::view::{Chunk, PathView, View, record_fields};
-use crate::own::Failure;
+use crate::failure::{Failure, describe_exception};
 
 /// Calls the methods of a Python object. The first exception ends the association.
 pub(crate) struct PlainScheduler {
@@ -78,14 +78,6 @@ impl PlainScheduler {
         let called = Python::attach(|py| call(object.bind(py)));
         called.map_err(|error| self.fail(error)).ok()
     }
-}
-
-/// As Python prints it, with its traceback.
-fn describe_exception(error: &PyErr) -> String {
-    Python::attach(|py| {
-        let traceback = error.traceback(py).and_then(|traceback| traceback.format().ok());
-        format!("{}{error}", traceback.unwrap_or_default())
-    })
 }
 
 impl fmt::Debug for PlainScheduler {

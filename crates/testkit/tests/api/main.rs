@@ -31,7 +31,7 @@ fn public_apis_are_as_reviewed() {
     for (name, source) in crates::published_libraries() {
         let file = folder.join(format!("{name}.txt"));
         let listed = listing::list_crate(&items::read_crate(&source), &name.replace('-', "_"));
-        assert!(listed.lines().count() > 2, "{name}: a library without an API");
+        assert!(!listed.is_empty(), "{name}: a library without an API");
         if std::env::var_os("UPDATE_API").is_some() {
             fs::create_dir_all(&folder).expect("docs/api can be made");
             fs::write(&file, &listed).expect("docs/api can be written");
