@@ -63,6 +63,29 @@ def test_worlds_that_are_over_begin_anew(two_paths):
     assert ends >= 9 and measured["now"].max() <= 0.2
 
 
+def test_worlds_that_are_over_may_stay_so(two_paths):
+    short = two_paths.set("time.measure", "200ms").set("time.settle", "0s")
+    many = gym.PathWeightsVector(short, 3, paths=2, autoreset=False)
+    assert many.metadata["autoreset_mode"].name == "DISABLED"
+    assert gym.PathWeightsVector.metadata["autoreset_mode"].name == "NEXT_STEP"
+    many.reset(seed=[1, 1, 2])
+    whole = np.zeros(3)
+    for _ in range(40):
+        _, rewards, _, over, measured = many.step(np.ones((3, 2), np.float32))
+        whole += measured["delivered"]
+    assert over.all() and not rewards.any() and not measured["delivered"].any()
+    assert whole[0] == whole[1] > 0
+    many.reset(seed=1)
+    assert not many.step(np.ones((3, 2), np.float32))[3].any()
+
+
+def test_without_arguments():
+    for environment in (gym.PathWeights(), gym.PathWeightsVector(num_envs=2)):
+        environment.reset(seed=1)
+        environment.step(environment.action_space.sample())
+    gym.PathWeightsVector(gym.networks(), 64).reset(seed=1)
+
+
 def test_weights_matter(two_paths):
     def goodput(weights):
         environment = gym.PathWeights(two_paths, paths=2)
