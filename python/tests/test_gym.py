@@ -146,6 +146,19 @@ def test_a_net_does_the_same_in_python_and_in_rust(two_paths, tmp_path):
     assert in_rust.json() == two_paths.set("stack.path-scheduler", name).run(seed=1).json()
 
 
+def test_a_net_is_read_again(tmp_path):
+    numbers = np.random.default_rng(1).normal(size=polypath.Net.size((8,), 2))
+    net = polypath.Net.of_vector(numbers, (8,), 2, every=0.05)
+    net.export(tmp_path / "net.json")
+    again = polypath.Net.load(tmp_path / "net.json")
+    again.export(tmp_path / "again.json")
+    texts = [(tmp_path / name).read_text() for name in ("net.json", "again.json")]
+    assert texts[0] == texts[1] and again.every == 0.05
+    (tmp_path / "net.json").write_text(texts[0].replace('"observation": 1', '"observation": 2'))
+    with pytest.raises(ValueError, match="net.json: observation = 2 \\(allowed: 1\\)"):
+        polypath.Net.load(tmp_path / "net.json")
+
+
 def test_a_file_that_is_no_net(two_paths, tmp_path):
     file = tmp_path / "net.json"
     net = polypath.Net.of_vector(np.zeros(polypath.Net.size(())), ())
