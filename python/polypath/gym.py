@@ -2,8 +2,8 @@
 
 Every `every` seconds the agent sees the figures of each path and of the association, scaled to
 about 0 to 1 (`PATH_FIGURES`, `ASSOC_FIGURES`; their meaning: docs/reference/python.md), and
-answers with a weight for each path. It is what `polypath.export` writes into a file, and what
-`learned?file=FILE` does in simulation and on real sockets.
+answers with a weight for each path. `polypath.Net` is a small net that does this; its `export`
+writes the file of `learned?file=FILE`, which runs it in simulation and on real sockets.
 
 `PathWeights` is one environment, `PathWeightsVector` steps hundreds of worlds in one call, on all
 cores. Both end after the scenario's time (`truncated`).
@@ -104,15 +104,19 @@ class _Worlds:
 
 
 class PathWeights(gymnasium.Env):  # type: ignore[type-arg]
-    """One world. `domain` is a scenario, the name of one, or a function such as `networks()`."""
+    """One world. `domain` is a scenario, the name of one, or a function such as `networks()`.
+
+    There is room for as many paths as `paths` says; those that a scenario lacks are all zeros. Those
+    of `networks()` have up to 8.
+    """
 
     metadata = {"render_modes": []}
 
     def __init__(
         self,
-        domain: Domain | Scenario | str = "two-equal-paths",
+        domain: Domain | Scenario | str = "three-dissimilar",
         *,
-        paths: int = 4,
+        paths: int = 8,
         every: float = 0.01,
         window: bool = False,
         reward: Reward = share_less_delay,
@@ -148,20 +152,26 @@ class PathWeights(gymnasium.Env):  # type: ignore[type-arg]
 
 
 class PathWeightsVector(VectorEnv):  # type: ignore[type-arg]
-    """Many worlds, stepped in one call on all cores. Worlds that are over begin anew in the next step."""
+    """Many worlds, stepped in one call on all cores.
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    Worlds that are over begin anew in the next step, with the next episode of `domain`. With
+    `autoreset=False` they stay as they are, measure 0 and earn nothing until all are reset: so that
+    policies can be compared on the same episodes.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self,
-        domain: Domain | Scenario | str = "two-equal-paths",
+        domain: Domain | Scenario | str = "three-dissimilar",
         num_envs: int = 64,
         *,
-        paths: int = 4,
+        paths: int = 8,
         every: float = 0.01,
         window: bool = False,
         reward: Reward = share_less_delay,
         threads: int = 0,
+        autoreset: bool = True,
     ) -> None:
         self._worlds = _Worlds(num_envs, domain, paths, every, window, threads)
         self.num_envs = num_envs
@@ -171,6 +181,9 @@ class PathWeightsVector(VectorEnv):  # type: ignore[type-arg]
         batch = gymnasium.vector.utils.batch_space
         self.observation_space = batch(self.single_observation_space, num_envs)
         self.action_space = batch(self.single_action_space, num_envs)
+        self.autoreset = autoreset
+        if not autoreset:
+            self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode.DISABLED}
         self._over = np.zeros(num_envs, bool)
         self._episode = 0
 
@@ -190,11 +203,12 @@ class PathWeightsVector(VectorEnv):  # type: ignore[type-arg]
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        begun = self._over.copy()
-        for place in np.flatnonzero(begun):
-            self._renew(int(place), None)
+        idle = self._over.copy()
+        if self.autoreset:
+            for place in np.flatnonzero(idle):
+                self._renew(int(place), None)
         observation, measured, over = self._worlds.step(np.asarray(actions))
-        rewards = np.where(begun, 0.0, self.reward(measured))
+        rewards = np.where(idle, 0.0, self.reward(measured))
         self._over = np.asarray(over).copy()
         return observation, rewards, np.zeros(self.num_envs, bool), self._over.copy(), measured
 

@@ -186,7 +186,8 @@ class Bench:
 
     def __str__(self) -> str:
         lines = [f"{self.scheduler} on {len(self.limit)} random networks (95 % intervals)"]
-        lines.append(f"{'':<24}{'over it':>22}{'of the limit':>24}")
+        limits = int(np.isfinite(self.limit).sum())
+        lines.append(f"{'':<24}{'its ratio to this':>22}{f'of the limit ({limits})':>24}")
         shares, ratios = self.of_limit(), self.ratios()
         for name in self.schedulers:
             ratio = _show(ratios[name]) if name in ratios else ""
@@ -214,6 +215,8 @@ def _geometric(logs: np.ndarray) -> tuple[float, float, float]:
 
 
 def _show(ratio: tuple[float, float, float]) -> str:
+    if not np.isfinite(ratio).all():
+        return "too few networks"
     return f"{ratio[0]:.3f} [{ratio[1]:.3f}, {ratio[2]:.3f}]"
 
 

@@ -104,6 +104,19 @@ class Net:
         factors = 0.25 + 0.75 / (1.0 + np.exp(-values[:, :, 1]))
         return np.concatenate([weights, factors], axis=1).astype(np.float32)
 
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> Net:
+        """The net in a file that `export` wrote."""
+        with open(file, encoding="utf-8") as text:
+            content = json.load(text)
+        known = {"format": "polypath-learned", "version": 1, "observation": 1}
+        for field, wanted in known.items():
+            if content.get(field) != wanted:
+                found = content.get(field)
+                raise ValueError(f"{os.fspath(file)}: {field} = {found!r} (allowed: {wanted!r})")
+        layers = [(part["weights"], part["bias"], part["activation"]) for part in content["layers"]]
+        return cls(layers, content.get("every_ms", 10) / 1000)
+
     def export(self, file: str | os.PathLike[str]) -> str:
         """Writes the file, and returns the name of the scheduler: `learned?file=FILE`."""
         content = {

@@ -28,6 +28,9 @@ def sweep(
     the values that each shall take; a value may be the class of a scheduler. Runs with a scheduler
     in plain Python are made one after the other, on one core: the interpreter admits no more.
 
+    Axes that the scenario has itself (`[[sweep]]` in its file) come first: `sweep({})` runs those.
+    One of them may set several fields at once, or name cases.
+
     A run whose scheduler raises an exception has NaN in its row and the exception in
     `Sweep.errors`; all other rows are there.
 

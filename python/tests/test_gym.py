@@ -63,6 +63,29 @@ def test_worlds_that_are_over_begin_anew(two_paths):
     assert ends >= 9 and measured["now"].max() <= 0.2
 
 
+def test_worlds_that_are_over_may_stay_so(two_paths):
+    short = two_paths.set("time.measure", "200ms").set("time.settle", "0s")
+    many = gym.PathWeightsVector(short, 3, paths=2, autoreset=False)
+    assert many.metadata["autoreset_mode"].name == "DISABLED"
+    assert gym.PathWeightsVector.metadata["autoreset_mode"].name == "NEXT_STEP"
+    many.reset(seed=[1, 1, 2])
+    whole = np.zeros(3)
+    for _ in range(40):
+        _, rewards, _, over, measured = many.step(np.ones((3, 2), np.float32))
+        whole += measured["delivered"]
+    assert over.all() and not rewards.any() and not measured["delivered"].any()
+    assert whole[0] == whole[1] > 0
+    many.reset(seed=1)
+    assert not many.step(np.ones((3, 2), np.float32))[3].any()
+
+
+def test_without_arguments():
+    for environment in (gym.PathWeights(), gym.PathWeightsVector(num_envs=2)):
+        environment.reset(seed=1)
+        environment.step(environment.action_space.sample())
+    gym.PathWeightsVector(gym.networks(), 64).reset(seed=1)
+
+
 def test_weights_matter(two_paths):
     def goodput(weights):
         environment = gym.PathWeights(two_paths, paths=2)
@@ -121,6 +144,19 @@ def test_a_net_does_the_same_in_python_and_in_rust(two_paths, tmp_path):
     ]
     assert shares[0] == pytest.approx(shares[1], rel=0.01)
     assert in_rust.json() == two_paths.set("stack.path-scheduler", name).run(seed=1).json()
+
+
+def test_a_net_is_read_again(tmp_path):
+    numbers = np.random.default_rng(1).normal(size=polypath.Net.size((8,), 2))
+    net = polypath.Net.of_vector(numbers, (8,), 2, every=0.05)
+    net.export(tmp_path / "net.json")
+    again = polypath.Net.load(tmp_path / "net.json")
+    again.export(tmp_path / "again.json")
+    texts = [(tmp_path / name).read_text() for name in ("net.json", "again.json")]
+    assert texts[0] == texts[1] and again.every == 0.05
+    (tmp_path / "net.json").write_text(texts[0].replace('"observation": 1', '"observation": 2'))
+    with pytest.raises(ValueError, match="net.json: observation = 2 \\(allowed: 1\\)"):
+        polypath.Net.load(tmp_path / "net.json")
 
 
 def test_a_file_that_is_no_net(two_paths, tmp_path):

@@ -115,6 +115,14 @@ def test_a_sweep_has_columns(two_paths, fastest):
         sweep.ci("delay")
 
 
+def test_axes_of_the_scenario_come_first(two_paths):
+    own = '[[sweep]]\nname = "buffer"\nset = ["stack.send-buffer", "stack.receive-buffer"]\n'
+    both = polypath.Scenario(TWO_PATHS + own + 'values = ["64KiB", "1MiB"]\n')
+    sweep = both.sweep({"path.b.delay": ["20ms", "30ms"]}, seeds=1)
+    assert sweep.axes == ["buffer", "path.b.delay"]
+    assert sweep.columns()["buffer"].tolist() == ["64KiB"] * 2 + ["1MiB"] * 2
+
+
 def test_a_metric_that_does_not_exist(two_paths):
     with pytest.raises(polypath.ScenarioError, match="no metric"):
         two_paths.sweep({}, seeds=1, metrics="goodputt")

@@ -260,6 +260,6 @@ def test_bench_compares(fastest):
     # It is min-rtt.
     assert bench.performance[:, 0].tolist() == bench.performance[:, 2].tolist()
     assert bench.ratios()["min-rtt"] == (1.0, 1.0, 1.0)
-    assert "on 3 random networks" in str(bench)
+    assert "on 3 random networks" in str(bench) and "too few networks" in str(bench)
     with pytest.raises(polypath.ScenarioError, match="is unknown"):
         polypath.bench("min-rt", networks=1, papers=())
