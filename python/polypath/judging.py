@@ -187,7 +187,7 @@ class Bench:
     def __str__(self) -> str:
         lines = [f"{self.scheduler} on {len(self.limit)} random networks (95 % intervals)"]
         limits = int(np.isfinite(self.limit).sum())
-        lines.append(f"{'':<24}{'its ratio to this':>22}{f'of the limit ({limits})':>24}")
+        lines.append(f"{'':<24}{f'{self.scheduler[:14]} over it':>22}{f'of the limit ({limits})':>24}")
         shares, ratios = self.of_limit(), self.ratios()
         for name in self.schedulers:
             ratio = _show(ratios[name]) if name in ratios else ""

@@ -31,6 +31,7 @@ SHOWN = {
     "polypath.gym": [
         "PathWeights", "PathWeightsVector", "share_less_delay", "networks", "same", "episodes",
     ],
+    "polypath.es": ["EvolutionStrategy"],
     "polypath.net": None,
 }  # fmt: skip
 
