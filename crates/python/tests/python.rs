@@ -3,7 +3,6 @@
 //! They need Python 3.10 with numpy and pytest, and skip what needs more than is there; without
 //! them all are skipped, in a line. `POLYPATH_PYTHON` names the interpreter, and
 //! `POLYPATH_REQUIRE_PYTHON=1` makes skipping a failure.
-#![expect(clippy::disallowed_methods, reason = "runs an interpreter")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
