@@ -119,6 +119,24 @@ def test_what_does_not_fit_is_refused(two_paths):
         gym.PathWeights(two_paths, every=0.0)
 
 
+def test_a_transfer_that_ends_takes_no_count_with_it():
+    file = polypath.Scenario(
+        """
+        path.a = { rate = "10Mbit/s", delay = "10ms" }
+        flow = [{ app = "file", size = "200KiB" }]
+        stack.profile = "fast"
+        """
+    )
+    environment = gym.PathWeights(file, paths=1)
+    environment.reset(seed=1)
+    delivered, over = 0.0, False
+    while not over:
+        _, reward, _, over, info = environment.step([1.0])
+        delivered += info["delivered"]
+        assert 0 <= info["delivered"] <= 204_800 and 0 <= info["lost"] < 1e6
+    assert delivered == pytest.approx(204_800, rel=0.2)
+
+
 def test_a_reward_of_ones_own(two_paths):
     environment = gym.PathWeights(two_paths, paths=2, reward=lambda measured: measured["seconds"])
     environment.reset(seed=1)

@@ -89,20 +89,22 @@ impl Stepped {
         seen
     }
 
+    /// What was counted so far, which an association that is over takes with it.
     fn count(&self) -> (Counted, f64) {
         let now = self.world.now();
-        let mut counted = Counted { now, ..Counted::default() };
+        let mut counted = Counted { now, ..self.counted };
         if let Some(assoc) = self.association(Side::Server) {
-            counted.delivered = assoc.stats().bytes_delivered;
+            counted.delivered = counted.delivered.max(assoc.stats().bytes_delivered);
         }
         let Some(assoc) = self.association(Side::Client) else { return (counted, 0.0) };
-        let (mut in_flight, mut waiting) = (0.0, 0.0);
+        let (mut in_flight, mut waiting, mut lost) = (0.0, 0.0, 0);
         for path in assoc.view(Time(now)).paths {
-            counted.lost += path.lost;
+            lost += path.lost;
             let queueing = path.srtt.zip(path.min_rtt).map(|(srtt, min)| srtt.saturating_sub(min));
             in_flight += path.outstanding as f64;
             waiting += path.outstanding as f64 * queueing.unwrap_or_default().as_secs_f64();
         }
+        counted.lost = counted.lost.max(lost);
         (counted, if in_flight > 0.0 { waiting / in_flight } else { 0.0 })
     }
 
