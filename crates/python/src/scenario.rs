@@ -69,7 +69,10 @@ impl Scenario {
     }
 
     /// What a Python value is in a scenario; classes become the names of schedulers.
-    fn to_toml(own: &mut OwnSchedulers, value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
+    pub(crate) fn to_toml(
+        own: &mut OwnSchedulers,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<toml::Value> {
         if value.is_instance_of::<PyBool>() {
             return Ok(toml::Value::Boolean(value.extract()?));
         }
