@@ -44,6 +44,7 @@ __all__ = [
     "Closed",
     "ConnectError",
     "Endpoint",
+    "Event",
     "Message",
     "Path",
     "PolicyError",
@@ -113,6 +114,18 @@ class Path:
     refusal: str | None
 
 
+class Event(NamedTuple):
+    """Something that happened to an association."""
+
+    #: "path-state", "path-added", "path-removed", "primary-changed", "path-mtu", "packets-too-big",
+    #: "limited", "stalled", "restarted", "sender-dry", "peer-shutdown", "abandoned", "send-failed".
+    kind: str
+    #: The number of its path, if it has one.
+    path: int | None
+    #: More in words: the new state of a path, its MTU, what limits the transfer, and so on.
+    text: str
+
+
 class Refusal(NamedTuple):
     """A peer that was not let in."""
 
@@ -154,8 +167,13 @@ class Association:
         Raises `Closed` when the association is over, and `ValueError` for what can never be sent.
         """
         if not isinstance(data, bytes):
-            data = bytes(data)
-        await _finish(self._native.send(data, stream, unordered, ppid, lifetime, retransmissions))
+            data = bytes(memoryview(data))
+        try:
+            operation = self._native.send(data, stream, unordered, ppid, lifetime, retransmissions)
+        except OverflowError:
+            text = f"stream = {stream}, ppid = {ppid}, retransmissions = {retransmissions}"
+            raise ValueError(f"{text} (allowed: 16, 32 and 32 bits, from 0)") from None
+        await _finish(operation)
 
     async def receive(self, stream: int | None = None) -> Message:
         """The next message: of all streams, or of one.
@@ -184,6 +202,27 @@ class Association:
         association ends otherwise. A shutdown whose wait is cancelled goes on.
         """
         await _finish(self._native.shutdown())
+
+    async def wait_closed(self) -> Closed | PolicyError:
+        """Waits until it is over, and returns why, as the exception that other calls raise."""
+        end: Closed | PolicyError = await _finish(self._native.wait_closed())
+        return end
+
+    async def events(self) -> AsyncIterator[Event]:
+        """What happens from when the iteration begins, until the association is over.
+
+        Who is more than 256 events behind misses the oldest.
+        """
+        events = self._native.events()
+        while (event := await _finish(events.next())) is not None:
+            yield Event._make(event)
+
+    def set_use(self, path: int, use: str) -> None:
+        """Says what the path of this number may be used for.
+
+        "active"; "backup", for data only while no active path is usable; "disabled", for none.
+        """
+        self._native.set_use(path, use)
 
     def abort(self, reason: str | bytes = b"") -> None:
         """Ends it at once, and tells the peer why. What was not delivered is lost."""
@@ -266,6 +305,7 @@ class Endpoint:
 
     def __init__(self, native: _polypath.Endpoint) -> None:
         self._native = native
+        _endpoints.add(self)
 
     async def accept(self) -> Association:
         """The next association that a peer opened.
@@ -463,6 +503,7 @@ class _Home:
 
 _homes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Home] = WeakKeyDictionary()
 _living: WeakSet[Association] = WeakSet()
+_endpoints: WeakSet[Endpoint] = WeakSet()
 
 
 async def _finish(operation: _polypath.Operation) -> Any:
@@ -546,4 +587,5 @@ def _graceful(text: str = "the association was shut down") -> Closed:
 
 @atexit.register
 def _leave() -> None:
-    _polypath.leave([association._native for association in _living])
+    associations = [association._native for association in _living]
+    _polypath.leave(associations, [endpoint._native for endpoint in _endpoints])

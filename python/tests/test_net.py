@@ -517,6 +517,31 @@ def test_a_program_that_forgets_its_associations_ends_and_tells_peers() -> None:
     run(main())
 
 
+def test_a_server_that_ends_tells_those_whom_nobody_has_accepted() -> None:
+    script = """
+        import asyncio, sys
+        from polypath import net
+        async def main():
+            global endpoint
+            endpoint = await net.listen("127.0.0.3", udp=0, insecure=True)
+            print(*endpoint.addresses, flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+        asyncio.run(main())
+    """
+
+    async def main() -> None:
+        command = [sys.executable, "-c", textwrap.dedent(script)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, text=True, **pipes) as server:
+            here = await net.connect(server.stdout.readline().strip(), insecure=True)
+            server.stdin.write("end\n")
+            server.stdin.close()
+            end = await here.wait_closed()
+            assert (end.reason, end.said) == ("peer-abort", b"the program has ended")
+
+    run(main())
+
+
 def test_the_end_of_a_block_says_why() -> None:
     async def main() -> None:
         async with pair() as (here, there):
@@ -590,12 +615,77 @@ def test_mistakes_are_told_with_what_is_allowed() -> None:
         async with pair() as (here, _):
             with pytest.raises(ValueError, match="at least 1"):
                 await here.send(b"")
+            for wrong in (5, "text"):
+                with pytest.raises(TypeError):
+                    await here.send(wrong)  # type: ignore[arg-type]
+            with pytest.raises(ValueError, match="16, 32 and 32 bits"):
+                await here.send(b"x", stream=70_000)
+            with pytest.raises(ValueError, match="allowed: active, backup, disabled"):
+                here.set_use(0, "never")
             with pytest.raises(ValueError, match="stream"):
                 await here.send(b"x", stream=60_000)
             with pytest.raises(ValueError, match="from 0"):
                 await here.send(b"x", lifetime=-1)
             with pytest.raises(ValueError, match="only one"):
                 await here.send(b"x", lifetime=1, retransmissions=1)
+
+    run(main())
+
+
+def test_events_tell_of_paths_and_of_the_end() -> None:
+    async def main() -> None:
+        async with pair() as (here, there):
+            seen: list[net.Event] = []
+
+            async def listen() -> None:
+                async for event in here.events():
+                    seen.append(event)
+
+            listening = asyncio.create_task(listen())
+            ended = asyncio.create_task(there.wait_closed())
+            await all_active(here)
+            here.set_use(0, "disabled")
+            for _ in range(50):
+                await here.send(bytes(1200))
+            for _ in range(50):
+                await there.receive()
+            first, second = here.paths()
+            assert (first.use, first.bytes_sent, second.bytes_sent) == ("disabled", 0, 60_000)
+            await here.shutdown()
+            await listening
+            assert {event.kind for event in seen} <= {"path-state", "limited", "sender-dry"}
+            assert any(event.kind == "sender-dry" for event in seen), seen
+            end = await ended
+            assert isinstance(end, net.Closed) and end.reason == "shutdown"
+            here_end = await here.wait_closed()
+            assert isinstance(here_end, net.Closed) and here_end.reason == "shutdown"
+
+    run(main())
+
+
+def test_messages_may_be_given_up() -> None:
+    async def main() -> None:
+        async with pair(settings={"send-buffer": "64KiB"}) as (here, there):
+            for number in range(300):
+                await here.send(number.to_bytes(2, "big") * 500, lifetime=0.001)
+            await here.send(b"last", retransmissions=0)
+            async with there, here:
+                message = await there.receive()
+                while message.data != b"last":
+                    message = await there.receive()
+
+    run(main())
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="a host without IPv6")
+def test_ipv6_is_as_good() -> None:
+    async def main() -> None:
+        async with await net.listen("::1", udp=0, insecure=True) as endpoint:
+            udp = int(endpoint.addresses[0].rsplit(":", 1)[1])
+            for to in (endpoint.addresses, "::1", "[::1]"):
+                async with await net.connect(to, udp=udp, insecure=True) as here:
+                    await here.send(b"x")
+                    assert (await (await endpoint.accept()).receive()).data == b"x"
 
     run(main())
 

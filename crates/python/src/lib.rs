@@ -31,8 +31,8 @@ mod _polypath {
     use crate::gym::{Worlds, figure_names};
     #[pymodule_export]
     use crate::net::{
-        Association, Closed, ConnectError, Endpoint, Operation, Stack, UntrustedPeer, Wakeups,
-        connect, identity, leave, listen, remember,
+        Association, Closed, ConnectError, Endpoint, Events, Operation, Stack, UntrustedPeer,
+        Wakeups, connect, identity, leave, listen, remember,
     };
     #[pymodule_export]
     use crate::population::{all_round_schedulers, draw_network, run_population};

@@ -1,18 +1,19 @@
 //! An association, as Python holds it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_apps::keys::peer_fingerprint;
-use polypath_net::{Bytes, Closed, Reliability, SendError, SendOptions};
+use polypath_net::{Bytes, Closed, PathAdmin, PathId, Reliability, SendOptions};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use super::events::Events;
+use super::held::Held;
 use super::operation::Answer;
 use super::{Detached, Operation, errors, figures};
-use crate::errors::PolicyError;
 use crate::own::Failure;
 
 /// One association.
@@ -20,51 +21,9 @@ use crate::own::Failure;
 #[derive(Debug)]
 pub(crate) struct Association(Detached<Arc<Held>>);
 
-/// What it and its operations share.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) association: polypath_net::Association,
-    /// Where its path scheduler, if it is the user's own, notes what it raises.
-    failure: Failure,
-    /// What it has raised.
-    cause: Mutex<Option<PyErr>>,
-}
-
-impl Held {
-    /// Why the association is over.
-    fn closed(&self, py: Python<'_>, reason: &Closed) -> PyErr {
-        match reason {
-            Closed::PolicyFailed(why) => {
-                let mut cause = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
-                if cause.is_none() {
-                    *cause = self.failure.take_described(why);
-                }
-                policy_error(py, why, cause.as_ref().map(|cause| cause.clone_ref(py)))
-            }
-            other => errors::closed(py, other),
-        }
-    }
-
-    fn send_error(&self, py: Python<'_>, error: &SendError) -> PyErr {
-        match error {
-            SendError::Closed(reason) => self.closed(py, reason),
-            _ => PyValueError::new_err(error.to_string()),
-        }
-    }
-}
-
-/// A path scheduler ended the association; `why` is what it raised, in words.
-pub(super) fn policy_error(py: Python<'_>, why: &str, cause: Option<PyErr>) -> PyErr {
-    let last = why.trim_end().lines().next_back().unwrap_or("it raised an exception");
-    let error = PolicyError::new_err(format!("the path scheduler ended the association: {last}"));
-    error.set_cause(py, cause);
-    error
-}
-
 impl Association {
     pub(super) fn new(association: polypath_net::Association, failure: Failure) -> Self {
-        let held = Held { association, failure, cause: Mutex::default() };
-        Self(Detached::new(Arc::new(held)))
+        Self(Detached::new(Arc::new(Held::new(association, failure))))
     }
 
     pub(super) fn held(&self) -> PyResult<&Arc<Held>> {
@@ -143,6 +102,40 @@ impl Association {
                 _ => Ok(py.None()),
             }) as Answer
         }))
+    }
+
+    /// Waits for the end, and tells why as an exception that is not raised.
+    fn wait_closed(&self) -> PyResult<Operation> {
+        let held = Arc::clone(self.held()?);
+        Ok(Operation::new(async move {
+            held.association.closed().await;
+            // It has the words of the peer, too.
+            let why = held.association.recv_many(&mut Vec::new(), 0).await;
+            let held = Detached::new(held);
+            Box::new(move |py: Python<'_>| match (why, held.get()) {
+                (Err(reason), Some(held)) => held.closed(py, &reason).into_py_any(py),
+                _ => errors::closed(py, &Closed::Shutdown).into_py_any(py),
+            }) as Answer
+        }))
+    }
+
+    /// What happens from now on.
+    fn events(&self, py: Python<'_>) -> PyResult<Events> {
+        self.ask(py, polypath_net::Association::events).map(Events::new)
+    }
+
+    /// Says what a path may be used for.
+    fn set_use(&self, py: Python<'_>, path: u8, used: &str) -> PyResult<()> {
+        let used = match used {
+            "active" => PathAdmin::Active,
+            "backup" => PathAdmin::Backup,
+            "disabled" => PathAdmin::Disabled,
+            other => {
+                let text = format!("use = {other:?} (allowed: active, backup, disabled)");
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        self.ask(py, |association| association.set_path_admin(PathId(path), used))
     }
 
     /// Ends it at once.

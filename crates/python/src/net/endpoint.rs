@@ -78,7 +78,7 @@ impl Place {
 }
 
 impl Endpoint {
-    fn handle(&self) -> PyResult<polypath_net::Endpoint> {
+    pub(super) fn handle(&self) -> PyResult<polypath_net::Endpoint> {
         let kept = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
         let endpoint = kept.as_ref().and_then(|kept| kept.get()).cloned();
         endpoint.ok_or_else(|| PyValueError::new_err("this endpoint is closed"))

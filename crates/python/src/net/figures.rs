@@ -36,7 +36,7 @@ pub(super) fn path<'py>(py: Python<'py>, path: &PathInfo) -> PyResult<Bound<'py,
     Ok(figures)
 }
 
-const fn state(state: PathState) -> &'static str {
+pub(super) const fn state(state: PathState) -> &'static str {
     match state {
         PathState::Unconfirmed => "unconfirmed",
         PathState::Active => "active",

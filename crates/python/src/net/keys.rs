@@ -56,8 +56,9 @@ impl KeyOptions {
 
     /// The keys of who is connected to: of anyone, unless some are named.
     pub(super) fn for_server(&self) -> Result<Option<Arc<dyn KeyManagement>>, Trouble> {
+        let mode = self.mode()?;
         let allowed = self.allowed("allow")?;
-        Ok(match self.mode()? {
+        Ok(match mode {
             Mode::Insecure => None,
             Mode::Shared(secret) => Some(Arc::new(secret)),
             Mode::Keys(identity) => {
@@ -81,8 +82,9 @@ impl ClientKeys {
     /// For the peer at `hosts`, as the user typed it.
     pub(super) fn new(options: &KeyOptions, hosts: &str) -> Result<Self, Trouble> {
         let names = PeerNames::of(hosts).map_err(|error| Trouble::Argument(error.to_string()))?;
+        let mode = options.mode()?;
         let pinned = options.allowed("peer")?.and_then(|all| all.first().copied());
-        Ok(Self { names, mode: options.mode()?, pinned })
+        Ok(Self { names, mode, pinned })
     }
 
     /// Settings of an endpoint that talks to the peer alone, and tells a peer that is not known

@@ -8,11 +8,11 @@ use polypath_net::{AssocConfig, Closed, ConnectError, Encapsulation, Endpoint, P
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 
-use super::association::{Association, policy_error};
 use super::errors::Trouble;
+use super::held::policy_error;
 use super::keys::{ClientKeys, KeyOptions};
 use super::operation::Answer;
-use super::{Detached, Operation, Stack, blocking};
+use super::{Association, Detached, Operation, Stack, blocking};
 use crate::own::Failure;
 
 /// Where to, and from where.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polypath_apps::place;
 use polypath_experiments::disk::source_from_text;
-use polypath_net::{AssocConfig, Profile};
+use polypath_net::{AssocConfig, Profile, StallDetectionConfig};
 use polypath_scenario::profile::Layers;
 use polypath_scenario::units::Size;
 use polypath_scenario::{Assignment, Source};
@@ -74,6 +74,8 @@ impl Stack {
         let policies = stack.policy_factory().map_err(bad_scenario)?;
         let mut assoc = AssocConfig { policies, ..stack.assoc };
         limit_buffers(&mut assoc, profile)?;
+        // Whoever listens to events wants to be told.
+        assoc.stall_detection = Some(StallDetectionConfig::default());
         place::let_addresses_change(profile, &mut assoc);
         Ok(Arc::new(assoc))
     }

@@ -400,7 +400,7 @@ impl Chunk {
     /// What its stream declared: priority, 0 is highest.
     #[getter]
     fn priority(&self) -> u16 {
-        self.0.needs.priority.into()
+        self.0.needs.priority
     }
 
     /// What its stream declared: seconds from being handed in to being delivered.
