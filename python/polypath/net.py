@@ -208,14 +208,12 @@ class Association:
         end: Closed | PolicyError = await _finish(self._native.wait_closed())
         return end
 
-    async def events(self) -> AsyncIterator[Event]:
-        """What happens from when the iteration begins, until the association is over.
+    def events(self) -> AsyncIterator[Event]:
+        """What happens from now on, until the association is over.
 
         Who is more than 256 events behind misses the oldest.
         """
-        events = self._native.events()
-        while (event := await _finish(events.next())) is not None:
-            yield Event._make(event)
+        return _events(self._native.events())
 
     def set_use(self, path: int, use: str) -> None:
         """Says what the path of this number may be used for.
@@ -528,6 +526,11 @@ async def _finish(operation: _polypath.Operation) -> Any:
                 del home.waiters[number]
     finally:
         operation.close()
+
+
+async def _events(native: _polypath.Events) -> AsyncIterator[Event]:
+    while (event := await _finish(native.next())) is not None:
+        yield Event._make(event)
 
 
 def _list(given: str | Iterable[str] | None) -> list[str]:

@@ -429,8 +429,7 @@ def test_a_peer_that_disappears_is_told() -> None:
     """
 
     async def main() -> None:
-        server = start(script)
-        try:
+        with start(script) as server:
             assert server.stdout is not None
             at = server.stdout.readline().strip()
             settings = {"rto-initial": "100ms", "rto-min": "50ms", "rto-max": "200ms", "assoc-max-retrans": 3}
@@ -444,8 +443,6 @@ def test_a_peer_that_disappears_is_told() -> None:
             assert end.value.reason in ("unreachable", "peer-gone")
             with pytest.raises(net.Closed):
                 await here.send(b"x")
-        finally:
-            server.kill()
 
     run(main())
 
@@ -474,17 +471,33 @@ def test_ctrl_c_ends_a_program_at_once() -> None:
                 await b.receive()
         asyncio.run(main())
     """
-    program = start(script)
-    try:
-        assert program.stdout is not None and program.stdout.readline() == "ready\n"
-        time.sleep(0.3)
-        program.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, said = program.communicate(timeout=20)
-        assert program.returncode in (130, -signal.SIGINT, 1) and "KeyboardInterrupt" in said
-        assert time.monotonic() - began < 5
-    finally:
-        program.kill()
+    interrupt(script, after=0.3)
+
+
+def test_ctrl_c_ends_an_attempt_to_connect() -> None:
+    script = """
+        import asyncio, socket
+        from polypath import net
+        async def main():
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+                silent.bind(("127.0.0.6", 0))
+                print("ready", flush=True)
+                await net.connect(f"127.0.0.6:{silent.getsockname()[1]}", insecure=True, timeout=None)
+        asyncio.run(main())
+    """
+    interrupt(script, after=0.2)
+
+
+def interrupt(script: str, after: float) -> None:
+    with start(script) as program:
+        try:
+            assert program.stdout is not None and program.stdout.readline() == "ready\n"
+            time.sleep(after)
+            program.send_signal(signal.SIGINT)
+            _, said = program.communicate(timeout=20)
+            assert program.returncode == -signal.SIGINT and "KeyboardInterrupt" in said, said
+        finally:
+            program.kill()
 
 
 def test_a_program_that_forgets_its_associations_ends_and_tells_peers() -> None:
@@ -505,14 +518,14 @@ def test_a_program_that_forgets_its_associations_ends_and_tells_peers() -> None:
 
     async def main() -> None:
         endpoint = await net.listen("127.0.0.3", udp=0, insecure=True)
-        program = start(script, *endpoint.addresses)
-        there = await endpoint.accept()
-        with pytest.raises(net.Closed) as end:
-            while True:
-                await there.receive()
-        assert (end.value.reason, end.value.said) == ("peer-abort", b"the program has ended")
-        _, said = await asyncio.to_thread(program.communicate, timeout=20)
-        assert program.returncode == 0, said
+        with start(script, *endpoint.addresses) as program:
+            there = await endpoint.accept()
+            with pytest.raises(net.Closed) as end:
+                while True:
+                    await there.receive()
+            assert (end.value.reason, end.value.said) == ("peer-abort", b"the program has ended")
+            _, said = await asyncio.to_thread(program.communicate, timeout=20)
+            assert program.returncode == 0, said
 
     run(main())
 
@@ -636,9 +649,10 @@ def test_events_tell_of_paths_and_of_the_end() -> None:
     async def main() -> None:
         async with pair() as (here, there):
             seen: list[net.Event] = []
+            events = here.events()
 
             async def listen() -> None:
-                async for event in here.events():
+                async for event in events:
                     seen.append(event)
 
             listening = asyncio.create_task(listen())
