@@ -20,7 +20,7 @@ be sent or received take no more memory than the buffers of the association, whi
 down.
 
 When the interpreter ends, associations that still live are aborted: end them with `async with`, or
-with `shutdown`, for what was sent to arrive.
+with `shutdown`, for what was sent to arrive. A process that is forked cannot use those of its parent.
 """
 
 from __future__ import annotations
@@ -588,7 +588,13 @@ def _graceful(text: str = "the association was shut down") -> Closed:
     return end
 
 
+_process = os.getpid()
+
+
 @atexit.register
 def _leave() -> None:
+    # A forked process has the associations of its parent before it, but none of its threads.
+    if os.getpid() != _process:
+        return
     associations = [association._native for association in _living]
     _polypath.leave(associations, [endpoint._native for endpoint in _endpoints])

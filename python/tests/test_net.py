@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -73,7 +74,7 @@ def test_an_echo_over_two_paths() -> None:
             paths = here.paths()
             assert [path.local.split(":")[0] for path in paths] == UPLINKS
             assert {path.state for path in paths} <= {"active", "unconfirmed"}
-            assert sum(path.bytes_sent for path in paths) == 5
+            assert sum(path.bytes_sent for path in paths) >= 5
             assert here.stats()["messages_sent"] == 1 and here.stats()["messages_delivered"] == 1
             assert here.peer is None and not here.protected
             assert sum(here.limits().values()) > 0
@@ -246,6 +247,33 @@ def test_interval_policies_and_named_schedulers_decide() -> None:
     first, second = run(carried(Second))
     assert second > first
     assert sum(run(carried("min-rtt"))) >= 360_000
+
+
+def test_schedulers_may_need_files(tmp_path: Path) -> None:
+    weights = [[1.0] + [0.0] * 29]
+    network = {
+        "format": "polypath-learned",
+        "version": 1,
+        "observation": 1,
+        "every_ms": 10,
+        "layers": [{"weights": weights, "bias": [0.0], "activation": "linear"}],
+    }
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(network))
+
+    async def main() -> None:
+        async with pair(scheduler=f"learned?file={file}") as (here, there):
+            await all_active(here)
+            for _ in range(100):
+                await here.send(bytes(1200))
+            for _ in range(100):
+                await there.receive()
+            assert all(path.bytes_sent > 0 for path in here.paths())
+            await here.shutdown()
+        with pytest.raises(polypath.ScenarioError, match="no-such.json"):
+            await net.connect("127.0.0.1", insecure=True, scheduler="learned?file=no-such.json")
+
+    run(main())
 
 
 def test_compiled_schedulers_decide() -> None:
@@ -530,6 +558,43 @@ def test_a_program_that_forgets_its_associations_ends_and_tells_peers() -> None:
     run(main())
 
 
+def test_forked_processes_end() -> None:
+    """Locks that threads of the parent held when it was forked are nobody's there."""
+    script = """
+        import asyncio, os, sys, warnings, polypath
+        from polypath import net
+        warnings.simplefilter("ignore")
+        class First(polypath.PathScheduler):
+            def pick(self, view, chunk):
+                return next(iter(view.sendable), None)
+        async def main():
+            endpoint = await net.listen("127.0.0.3", udp=0, insecure=True)
+            here = await net.connect(endpoint.addresses, insecure=True, scheduler=First)
+            there = await endpoint.accept()
+            for _ in range(20):
+                for _ in range(50):
+                    await here.send(bytes(1200))
+                if os.fork() == 0:
+                    try:
+                        here.paths()
+                    except RuntimeError as error:
+                        assert "forked" in str(error)
+                        del here, there, endpoint
+                        os._exit(7)
+                assert os.waitstatus_to_exitcode(os.wait()[1]) == 7
+                for _ in range(50):
+                    await there.receive()
+            await asyncio.gather(here.shutdown(), there.shutdown())
+        asyncio.run(main())
+    """
+    with start(script) as program:
+        try:
+            _, said = program.communicate(timeout=40)
+            assert program.returncode == 0, said
+        finally:
+            program.kill()
+
+
 def test_a_server_that_ends_tells_those_whom_nobody_has_accepted() -> None:
     script = """
         import asyncio, sys
@@ -664,7 +729,7 @@ def test_events_tell_of_paths_and_of_the_end() -> None:
             for _ in range(50):
                 await there.receive()
             first, second = here.paths()
-            assert (first.use, first.bytes_sent, second.bytes_sent) == ("disabled", 0, 60_000)
+            assert (first.use, first.bytes_sent) == ("disabled", 0) and second.bytes_sent >= 60_000
             await here.shutdown()
             await listening
             assert {event.kind for event in seen} <= {"path-state", "limited", "sender-dry"}

@@ -27,8 +27,7 @@ impl Association {
     }
 
     pub(super) fn held(&self) -> PyResult<&Arc<Held>> {
-        let gone = || PyValueError::new_err("this association is gone");
-        self.0.get().ok_or_else(gone)
+        self.0.at_home()
     }
 
     /// Asks the core with the interpreter released: its lock may be held by who waits for that.

@@ -80,8 +80,8 @@ impl Place {
 impl Endpoint {
     pub(super) fn handle(&self) -> PyResult<polypath_net::Endpoint> {
         let kept = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner);
-        let endpoint = kept.as_ref().and_then(|kept| kept.get()).cloned();
-        endpoint.ok_or_else(|| PyValueError::new_err("this endpoint is closed"))
+        let closed = || PyValueError::new_err("this endpoint is closed");
+        kept.as_ref().ok_or_else(closed)?.at_home().cloned()
     }
 
     /// Asks the core with the interpreter released: its lock may be held by who waits for that.

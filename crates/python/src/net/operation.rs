@@ -41,7 +41,7 @@ impl Operation {
     ) -> PyResult<Option<(Py<PyAny>,)>> {
         let over = || PyRuntimeError::new_err("this operation is over, or polled elsewhere");
         let taken = self.take().ok_or_else(over)?;
-        let future = taken.get().ok_or_else(over)?;
+        let future = taken.at_home()?;
         let waker = wakeups.get().waker(number);
         let polled = py.detach(|| {
             let mut future = future.lock().unwrap_or_else(PoisonError::into_inner);
