@@ -9,7 +9,9 @@ mod command;
 mod errors;
 mod execute;
 mod failure;
+mod gate;
 mod gym;
+mod net;
 mod own;
 mod population;
 mod result;
@@ -28,6 +30,11 @@ mod _polypath {
     use crate::errors::{PolicyError, ScenarioError};
     #[pymodule_export]
     use crate::gym::{Worlds, figure_names};
+    #[pymodule_export]
+    use crate::net::{
+        Association, Closed, ConnectError, Endpoint, Events, Operation, Stack, UntrustedPeer,
+        Wakeups, connect, identity, leave, listen, remember,
+    };
     #[pymodule_export]
     use crate::population::{all_round_schedulers, draw_network, run_population};
     #[pymodule_export]

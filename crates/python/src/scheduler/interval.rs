@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::failure::{Failure, describe_exception};
+use crate::gate;
 
 /// What `decide` may return.
 const ALLOWED: &str = "a weight for each path, or a tuple of weights and factors of windows";
@@ -28,7 +29,7 @@ impl IntervalScheduler {
     /// What `factory` makes, called without arguments; its attribute `every` is in seconds.
     pub(crate) fn boxed(factory: &Py<PyAny>, failure: &Failure) -> Box<dyn PathScheduler> {
         let mut decides = Decides { object: None, failure: failure.clone(), failed: None };
-        let made = Python::attach(|py| {
+        let made = gate::attach(|py| {
             let object = factory.bind(py).call0()?;
             let every: f64 = object.getattr(intern!(py, "every"))?.extract()?;
             if !(1e-3..=10.0).contains(&every) {
@@ -38,14 +39,15 @@ impl IntervalScheduler {
             Ok((object.unbind(), Duration::from_secs_f64(every)))
         });
         let every = match made {
-            Ok((object, every)) => {
+            Some(Ok((object, every))) => {
                 decides.object = Some(object);
                 every
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 decides.fail(error);
                 Interval::<Decides>::EVERY
             }
+            None => Interval::<Decides>::EVERY,
         };
         Box::new(Self(Interval::new(decides, every)))
     }
@@ -76,7 +78,7 @@ impl IntervalPolicy for Decides {
         let Some(object) = self.object.as_ref().filter(|_| self.failed.is_none()) else {
             return Action::default();
         };
-        let decided = Python::attach(|py| {
+        let decided = gate::attach(|py| {
             let count = observation.paths().len();
             let paths = PyArray1::from_slice(py, observation.paths().as_flattened());
             let paths: Bound<'_, PyArray2<f32>> = paths.reshape([count, PATH_FIGURES.len()])?;
@@ -85,10 +87,14 @@ impl IntervalPolicy for Decides {
             let answer = object.bind(py).call_method1(intern!(py, "decide"), arguments)?;
             read_action(&answer, count)
         });
-        decided.unwrap_or_else(|error| {
-            self.fail(error);
-            Action::default()
-        })
+        match decided {
+            Some(Ok(action)) => action,
+            Some(Err(error)) => {
+                self.fail(error);
+                Action::default()
+            }
+            None => Action::default(),
+        }
     }
 
     fn name(&self) -> &'static str {

@@ -21,6 +21,7 @@ pub(crate) use self::compiled::{CompiledScheduler, Functions};
 pub(crate) use self::interval::IntervalScheduler;
 pub(crate) use self::view::{Chunk, PathView, View, record_fields};
 use crate::failure::{Failure, describe_exception};
+use crate::gate;
 
 /// Calls the methods of a Python object. The first exception ends the association.
 pub(crate) struct PlainScheduler {
@@ -46,7 +47,7 @@ impl PlainScheduler {
     pub(crate) fn boxed(factory: &Py<PyAny>, failure: &Failure) -> Box<dyn PathScheduler> {
         let mut scheduler =
             Self { object: None, has: Methods::default(), failure: failure.clone(), failed: None };
-        let made = Python::attach(|py| {
+        let made = gate::attach(|py| {
             let object = factory.bind(py).call0()?;
             let has = |name: &Bound<'_, PyString>| object.hasattr(name);
             object.getattr(intern!(py, "pick"))?;
@@ -61,8 +62,9 @@ impl PlainScheduler {
             Ok(object.unbind())
         });
         match made {
-            Ok(object) => scheduler.object = Some(object),
-            Err(error) => scheduler.fail(error),
+            Some(Ok(object)) => scheduler.object = Some(object),
+            Some(Err(error)) => scheduler.fail(error),
+            None => {}
         }
         Box::new(scheduler)
     }
@@ -75,7 +77,7 @@ impl PlainScheduler {
     /// Calls the object with the interpreter attached; nothing once it has failed.
     fn call<T>(&mut self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
         let object = self.object.as_ref().filter(|_| self.failed.is_none())?;
-        let called = Python::attach(|py| call(object.bind(py)));
+        let called = gate::attach(|py| call(object.bind(py)))?;
         called.map_err(|error| self.fail(error)).ok()
     }
 }
