@@ -25,7 +25,8 @@ class EvolutionStrategy:
     """Asks for the fitness of candidates, and moves its `mean` to where it is greater.
 
     `sigma` is how far from the mean candidates are, `rate` how far a number moves in a generation
-    at first. Compare all candidates of a generation on the same worlds and seeds: only ranks count.
+    at first; both may be changed between generations. Compare all candidates of a generation on the
+    same worlds and seeds: only ranks count.
     """
 
     def __init__(

@@ -33,7 +33,6 @@ def test_a_notebook_runs(notebook, tmp_path, monkeypatch):
     matplotlib.use("Agg")
     for file in FOLDER.glob("*.json"):
         shutil.copy(file, tmp_path)
-    (tmp_path / "scenarios").symlink_to(FOLDER.parents[1] / "scenarios")
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
     for cell, source in cells(notebook):
