@@ -278,7 +278,7 @@ def test_schedulers_may_need_files(tmp_path: Path) -> None:
 
 def test_compiled_schedulers_decide() -> None:
     pytest.importorskip("numba")
-    from polypath.compiled import compiled
+    from polypath import compiled
 
     @compiled
     def second(view: Any, paths: Any, chunk: Any, state: Any) -> int:
