@@ -239,6 +239,8 @@ def bench(
 
     A scheduler in plain Python runs on one core.
     """
+    if networks < 1:
+        raise ValueError(f"networks = {networks} (allowed: 1 or more)")
     others = list(_polypath.all_round_schedulers() if against is None else against)
     everyone = [scheduler, *others]
     with show_progress(progress) as report:

@@ -74,8 +74,12 @@ def test_what_is_wrong_is_told_in_a_line(two_paths, field, value, told):
 def test_what_a_scenario_cannot_hold(two_paths):
     with pytest.raises(TypeError, match="allowed: str, bool"):
         two_paths.set("path.b.delay", object())
-    with pytest.raises(polypath.ScenarioError, match="nowhere.toml: cannot be read"):
+    with pytest.raises(polypath.ScenarioError, match="nowhere.toml: no file, example or experiment"):
         polypath.Scenario.load("nowhere.toml")
+    with pytest.raises(polypath.ScenarioError, match="did you mean flapping"):
+        polypath.Scenario.load("flaping")
+    with pytest.raises(ValueError, match="seeds = 0"):
+        two_paths.sweep({}, seeds=0)
 
 
 def test_series_and_messages(two_paths):

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use polypath_experiments::carried::Carried;
 use polypath_experiments::disk;
 use polypath_experiments::experiment::{Experiment, is_experiment};
-use polypath_policies::PolicyKind;
+use polypath_policies::{PolicyKind, did_you_mean};
 use polypath_population::Draw;
 use polypath_run::{read_scenario, world_spec};
 use polypath_scenario::units::{Delay, Quantity as _};
@@ -147,6 +147,9 @@ impl Scenario {
             let name = file.display().to_string();
             return Self::new(Source::with_files(name, text, Arc::new(Carried)));
         }
+        if !path.exists() {
+            return Err(bad_scenario(describe_absence(&path)));
+        }
         if std::fs::read_to_string(&path).is_ok_and(|text| is_experiment(&path, &text)) {
             let text = Experiment::from_file(&path).map_err(bad_scenario)?.scenario_text();
             return Self::new(disk::source_from_text(path.display().to_string(), text));
@@ -222,6 +225,19 @@ fn find_experiment(path: &Path) -> Option<PathBuf> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     let named = |known: &PathBuf| known.with_extension("").ends_with(name);
     Carried.find_experiments().into_iter().find(named)
+}
+
+fn describe_absence(path: &Path) -> String {
+    let examples = Carried.list_examples();
+    let names = examples.iter().filter_map(|known| known.file_stem()?.to_str());
+    let hint = did_you_mean(path.to_str().unwrap_or_default(), names.clone());
+    let names: Vec<&str> = names.collect();
+    format!(
+        "{}: no file, example or experiment{hint} (allowed: a file; {}; a paper's experiment, such \
+         as iyengar-2007/figure-4)",
+        path.display(),
+        names.join(", ")
+    )
 }
 
 /// Names of the path schedulers that are part of Polypath.

@@ -8,7 +8,7 @@ use polypath_experiments::sweep::{Point, expand_sweep};
 use polypath_run::metrics::{self, MetricValues, Needs, Probe};
 use polypath_run::{limit, world_spec};
 use polypath_scenario::{Axis, Scalar};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
@@ -45,6 +45,9 @@ pub(crate) fn run_sweep<'py>(
     metrics: Vec<String>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    if seeds == 0 {
+        return Err(PyValueError::new_err("seeds = 0 (allowed: 1 or more)"));
+    }
     let mut other = scenario.clone();
     let mut plain = Vec::new();
     for (field, values) in axes {
