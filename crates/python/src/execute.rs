@@ -34,7 +34,9 @@ pub(crate) fn interruptible_with<'py, T: Send>(
         let worker = scope.spawn(|| {
             // However it ends, the caller hears of it at once.
             let _waker = Waker(caller);
-            work(&stop)
+            // The interpreter makes a state for each thread that enters it, and forgets it when the
+            // thread leaves: this one stays, so that entering for each packet is cheap.
+            Python::attach(|py| py.detach(|| work(&stop)))
         });
         let mut interrupted = None;
         while !worker.is_finished() && interrupted.is_none() {

@@ -21,6 +21,10 @@ mod sweep;
 
 use pyo3::prelude::*;
 
+/// As the command has it: packets and messages come and go all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The native half of polypath.
 #[pymodule]
 mod _polypath {

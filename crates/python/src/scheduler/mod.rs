@@ -26,6 +26,8 @@ use crate::gate;
 /// Calls the methods of a Python object. The first exception ends the association.
 pub(crate) struct PlainScheduler {
     object: Option<Py<PyAny>>,
+    /// Its method `pick`, which is called for each chunk.
+    pick: Option<Py<PyAny>>,
     has: Methods,
     failure: Failure,
     failed: Option<String>,
@@ -45,12 +47,12 @@ struct Methods {
 impl PlainScheduler {
     /// What `factory` makes, called without arguments.
     pub(crate) fn boxed(factory: &Py<PyAny>, failure: &Failure) -> Box<dyn PathScheduler> {
-        let mut scheduler =
-            Self { object: None, has: Methods::default(), failure: failure.clone(), failed: None };
+        let (has, failure) = (Methods::default(), failure.clone());
+        let mut scheduler = Self { object: None, pick: None, has, failure, failed: None };
         let made = gate::attach(|py| {
             let object = factory.bind(py).call0()?;
             let has = |name: &Bound<'_, PyString>| object.hasattr(name);
-            object.getattr(intern!(py, "pick"))?;
+            scheduler.pick = Some(object.getattr(intern!(py, "pick"))?.unbind());
             scheduler.has = Methods {
                 begin: has(intern!(py, "begin"))?,
                 end: has(intern!(py, "end"))?,
@@ -119,13 +121,19 @@ impl PathScheduler for PlainScheduler {
     }
 
     fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
-        let picked = self.call(|object| {
-            let py = object.py();
-            let arguments = (View::new(py, view)?, Chunk::from(next));
-            let answer = object.call_method1(intern!(py, "pick"), arguments)?;
+        let Some(pick) = self.pick.as_ref().filter(|_| self.failed.is_none()) else {
+            return PathPick::Wait;
+        };
+        let picked = gate::attach(|py| {
+            let answer = pick.bind(py).call1((View::new(py, view)?, Chunk::from(next)))?;
             answer::read_pick(&answer, view)
         });
-        picked.unwrap_or(PathPick::Wait)
+        match picked {
+            Some(Ok(pick)) => return pick,
+            Some(Err(error)) => self.fail(error),
+            None => {}
+        }
+        PathPick::Wait
     }
 
     fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
