@@ -27,6 +27,7 @@ use core::time::Duration;
 use polypath_net::Stall;
 
 pub mod admission;
+pub mod buffers;
 pub mod keys;
 pub mod paths;
 pub mod perf;

@@ -20,6 +20,10 @@ use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, T
 /// The largest packet that discovery tries: jumbo frames. More would only make searches longer.
 const MAX_PROBED: u32 = 9_000;
 
+/// A network and a flow, behind a table `[stack]` that stands alone: what makes a scenario of it.
+pub const BEHIND_STACK: &str = "\n[path.A]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\n[[flow]]\n\
+    app = \"saturated\"\n\n[time]\nmeasure = \"1s\"\n";
+
 /// The stack of one end.
 #[derive(Clone, Debug)]
 pub struct Stack {

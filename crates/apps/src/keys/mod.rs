@@ -10,6 +10,7 @@ mod error;
 mod home;
 mod key_log;
 mod peers;
+mod refusal;
 mod safe_file;
 mod secret;
 
@@ -25,6 +26,7 @@ pub use self::error::KeyError;
 pub use self::home::{Home, load_or_make, public_pem};
 pub use self::key_log::KeyLogFile;
 pub use self::peers::{KnownPeersFile, PeerNames, Verdict};
+pub use self::refusal::KeyRefusal;
 pub use self::secret::read_secret;
 
 /// What people know the peer of an association by; `None` if it proved nothing.

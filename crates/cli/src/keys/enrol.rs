@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use polypath_apps::keys::enrolment::{self, EnrolmentError};
 use polypath_apps::keys::{
-    AllowFile, Enrolment, Fingerprint, Identity, KeyLogFile, PublicKey, Tls, Trust, Verdict,
+    AllowFile, Enrolment, Fingerprint, Identity, KeyLogFile, KeyRefusal, PublicKey, Tls, Trust,
+    Verdict,
 };
-use polypath_net::{
-    AssocConfig, Association, BindError, Closed, Config, ConnectError, Endpoint, LocalAddress,
-    Pairing, ProtectionFailure,
-};
+use polypath_net::{AssocConfig, Association, BindError, Config, Endpoint, LocalAddress, Pairing};
 
 use super::client::ClientKeys;
-use super::explain::{KeyTrouble, NOT_LET_IN};
+use super::explain::KeyTrouble;
 use super::server::{Keys, Listening, ServerKeys};
 use super::{LOCAL, UNTRUSTED, args::Code, file_failure};
 use crate::failure::Failure;
@@ -94,12 +92,14 @@ impl ClientKeys {
         let names = &self.names;
         match connected {
             Ok(Ok(association)) => Ok(association),
-            // Another one has it already, whom the peer still talks with.
-            Ok(Err(error)) if is_not_let_in(&error) => Err(self.without_code()),
-            Ok(Err(error)) => Err(match self.explain(&error) {
-                Some(KeyTrouble::Unexpected(_)) => self.without_code(),
-                Some(KeyTrouble::Failed(failure)) => failure,
-                None => Failure::with_code(route.unreachable, error),
+            Ok(Err(error)) => Err(match KeyRefusal::of(&error, true) {
+                // Another one has it already, whom the peer still talks with.
+                Some(KeyRefusal::NotLetIn(_)) => self.without_code(),
+                _ => match self.explain(&error) {
+                    Some(KeyTrouble::Unexpected(_)) => self.without_code(),
+                    Some(KeyTrouble::Failed(failure)) => failure,
+                    None => Failure::with_code(route.unreachable, error),
+                },
             }),
             Err(_) => {
                 let text = format!("no answer from {names}: does --enroll wait there?");
@@ -107,12 +107,6 @@ impl ClientKeys {
             }
         }
     }
-}
-
-/// The peer knows our key, or that of the code, and does not want it.
-fn is_not_let_in(error: &ConnectError) -> bool {
-    let ConnectError::Closed(Closed::Unprotected(failure)) = error else { return false };
-    matches!(&**failure, ProtectionFailure::Refused(why) if why == NOT_LET_IN)
 }
 
 fn used_up(error: &EnrolmentError) -> Failure {

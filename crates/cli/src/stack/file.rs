@@ -4,16 +4,11 @@ use std::path::Path;
 
 use polypath_experiments::disk::source_from_text;
 use polypath_net::Profile;
-use polypath_scenario::profile::{Layers, Stack};
+use polypath_scenario::profile::{BEHIND_STACK, Layers, Stack};
 use polypath_scenario::{Assignment, ScenarioError, Source};
 use toml::{Table, Value};
 
 use crate::failure::Failure;
-
-/// What makes a scenario of a stack alone; behind the text of a file, so that lines keep their
-/// numbers.
-const NETWORK: &str = "\n[path.A]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\n[[flow]]\napp = \"saturated\"\n\
-    \n[time]\nmeasure = \"1s\"\n";
 
 /// A stack that is being put together: what is set later wins.
 #[derive(Debug)]
@@ -38,7 +33,8 @@ impl Settings {
         };
         let table = text.parse::<Table>().unwrap_or_default();
         let is_alone = table.keys().all(|key| key == "stack");
-        let text = if is_alone { format!("{text}{NETWORK}") } else { text };
+        // Behind it, so that its lines keep their numbers.
+        let text = if is_alone { format!("{text}{BEHIND_STACK}") } else { text };
         let mut settings = Self { source: source_from_text(name, text)? };
         if table.get("stack").and_then(|stack| stack.get("profile")).is_none() {
             settings.set("--profile", "stack.profile", profile.name())?;

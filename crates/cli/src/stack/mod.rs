@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use polypath_apps::buffers::{BUFFERS, buffer_out_of_range};
 use polypath_apps::place;
 use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, StallDetectionConfig};
 use polypath_scenario::units::Size;
@@ -15,10 +16,6 @@ use self::file::Settings;
 use crate::failure::Failure;
 use crate::quantity::size;
 
-/// The smallest buffer that a transfer's messages fit in, several at a time.
-const SMALLEST_BUFFER: u64 = 16 << 10;
-/// The largest one: a typing error shall not take all of a host's memory.
-const LARGEST_BUFFER: u64 = 1 << 30;
 /// Of Ethernet: what is tried first where sizes are found out.
 const USUAL_MTU: u32 = 1500;
 
@@ -101,7 +98,7 @@ impl StackArgs {
 
     fn size_buffers(&self, assoc: &mut AssocConfig) -> Result<(), Failure> {
         // The send buffer of ns-2 has no end: a sender of all it has would fill this host's memory.
-        assoc.send_buffer = assoc.send_buffer.min(LARGEST_BUFFER);
+        assoc.send_buffer = assoc.send_buffer.min(*BUFFERS.end());
         if let Some(bytes) = self.buffer {
             assoc.receive_buffer = bytes;
             assoc.send_buffer = bytes.into();
@@ -132,15 +129,8 @@ impl StackArgs {
 
 /// A file or `--set` names any size; what an argument may be, they may be, too.
 fn check_buffers(assoc: &AssocConfig) -> Result<(), Failure> {
-    let sizes = [
-        ("receive-buffer", Some(assoc.receive_buffer.into())),
-        ("send-buffer", Some(assoc.send_buffer)),
-        ("receive-buffer-max", assoc.receive_buffer_max.map(u64::from)),
-        ("send-buffer-max", assoc.send_buffer_max),
-    ];
-    let wrong = sizes.into_iter().find_map(|(name, size)| {
-        let size = size.filter(|size| !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(size))?;
-        Some(format!("stack.{name} = {}: 16KiB to 1024MiB are allowed here", Size(size)))
+    let wrong = buffer_out_of_range(assoc).map(|(name, size)| {
+        format!("stack.{name} = {}: 16KiB to 1024MiB are allowed here", Size(size))
     });
     wrong.map_or(Ok(()), |text| Err(Failure::bad_input(text)))
 }
@@ -183,7 +173,7 @@ impl FromStr for Mtu {
 }
 
 fn parse_buffer_size(text: &str) -> Result<u32, String> {
-    let bytes = Some(size(text)?).filter(|size| (SMALLEST_BUFFER..=LARGEST_BUFFER).contains(size));
+    let bytes = Some(size(text)?).filter(|size| BUFFERS.contains(size));
     let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok());
     bytes.ok_or_else(|| "16KiB to 1024MiB are allowed".to_owned())
 }
@@ -230,7 +220,7 @@ mod tests {
         for profile in Profile::ALL {
             let assoc = args(&format!("--profile {profile}")).resolve(20).unwrap().assoc;
             assert_eq!(assoc.outbound_streams, 20);
-            assert!(assoc.send_buffer <= LARGEST_BUFFER, "{profile}");
+            assert!(assoc.send_buffer <= *BUFFERS.end(), "{profile}");
             assert_eq!(assoc.extensions.dynamic_addresses, !profile.is_reproduction());
         }
     }

@@ -1,82 +1,53 @@
 //! Why an association was not set up, and what to do: in the words of the command.
 
-use polypath_apps::keys::PublicKey;
-use polypath_net::{Closed, ConnectError, ProtectionFailure};
+use polypath_apps::keys::KeyRefusal;
+use polypath_net::ConnectError;
 
 use super::errors::Trouble;
 use super::keys::{ClientKeys, Mode, known_peers};
-
-/// Error causes of draft-ietf-tsvwg-sctp-dtls-chunk: the other end demands protection, or another
-/// way to agree on keys.
-const MISSING_DTLS_CHUNK: u16 = 100;
-const NO_COMMON_KEY_MANAGEMENT: u16 = 101;
-/// What an end in plain says to one that offers address changes without AUTH, as who encrypts does.
-const NO_AUTH: &[u8] = b"AUTH is needed";
-/// What a TLS alert says of a key that is right and not allowed.
-const NOT_LET_IN: &str = "access denied";
 
 impl ClientKeys {
     /// What became of an attempt to connect.
     pub(super) fn explain(&self, error: &ConnectError) -> Trouble {
         let names = &self.names;
-        let untrusted = |text| Trouble::Untrusted { text, key: None };
-        match error {
-            ConnectError::Closed(closed) => self.explain_closed(closed),
-            ConnectError::Rejected { cause: Some(MISSING_DTLS_CHUNK), .. } => untrusted(format!(
-                "{names} speaks with nobody who does not encrypt: leave insecure=True out"
-            )),
-            ConnectError::Rejected { cause: Some(NO_COMMON_KEY_MANAGEMENT), .. } => {
-                untrusted(self.other_method())
+        let protects = !matches!(self.mode, Mode::Insecure);
+        let Some(refusal) = KeyRefusal::of(error, protects) else {
+            return match error {
+                ConnectError::NoPath { .. } => Trouble::Argument(error.to_string()),
+                other => Trouble::Connect(other.to_string()),
+            };
+        };
+        let text = match (refusal, &self.mode) {
+            (KeyRefusal::Unexpected(key), _) => return self.judge(&key),
+            (KeyRefusal::WantsProtection, _) => {
+                format!("{names} speaks with nobody who does not encrypt: leave insecure=True out")
             }
-            // It speaks in plain, and wants proof of addresses that we offer to change: its INIT
-            // ACK would have told the same.
-            ConnectError::Rejected { reason, .. } if self.protects() && *reason == NO_AUTH => {
-                untrusted(self.in_plain())
+            (KeyRefusal::OtherMethod, _) => self.other_method(),
+            (KeyRefusal::InPlain, _) => self.in_plain(),
+            (KeyRefusal::NotLetIn(why), Mode::Keys(own)) => format!(
+                "{names} does not let this host in ({why}): its allow= or file of --allow has to \
+                 name {}",
+                own.public().fingerprint()
+            ),
+            (KeyRefusal::NotLetIn(why) | KeyRefusal::BrokenOff(why), _) => {
+                format!("{names} broke the key exchange off ({why})")
             }
-            ConnectError::NoPath { .. } => Trouble::Argument(error.to_string()),
-            other => Trouble::Connect(other.to_string()),
-        }
-    }
-
-    fn explain_closed(&self, closed: &Closed) -> Trouble {
-        let names = &self.names;
-        let text = match closed {
-            Closed::NoProtection => self.in_plain(),
-            Closed::Unprotected(failure) => match (&**failure, &self.mode) {
-                (ProtectionFailure::UnknownPeer { key }, _) => {
-                    return self.judge(&PublicKey::from_spki(key));
-                }
-                (ProtectionFailure::Refused(why), Mode::Keys(own)) if why == NOT_LET_IN => {
-                    format!(
-                        "{names} does not let this host in ({why}): its allow= or file of --allow has to name {}",
-                        own.public().fingerprint()
-                    )
-                }
-                (ProtectionFailure::Refused(why), _) => {
-                    format!("{names} broke the key exchange off ({why})")
-                }
-                (other, _) => format!("{names}: {other}"),
-            },
-            other => return Trouble::Connect(other.to_string()),
+            (KeyRefusal::Failed(failure), _) => format!("{names}: {failure}"),
         };
         Trouble::Untrusted { text, key: None }
     }
 
-    const fn protects(&self) -> bool {
-        !matches!(self.mode, Mode::Insecure)
-    }
-
-    /// Who expects a certain peer must not be led to give that up by somebody who cuts a parameter
-    /// out of INIT ACK.
+    /// Advises `insecure` to nobody who expects a certain peer.
     fn in_plain(&self) -> String {
         let names = &self.names;
         match self.expectation() {
             Some(why) => format!(
-                "{names} does not encrypt, but {why}: somebody may stand in between, or it was started insecure"
+                "{names} does not encrypt, but {why}: somebody may stand in between, or it was \
+                 started insecure"
             ),
             None => format!(
-                "{names} does not encrypt: it runs insecure, or an old version; insecure=True here, too, speaks with it, and \
-                 everybody may read along"
+                "{names} does not encrypt: it runs insecure, or an old version; insecure=True here, \
+                 too, speaks with it, and everybody may read along"
             ),
         }
     }

@@ -116,21 +116,22 @@ impl ClientKeys {
         let names = &self.names;
         if let Some(pinned) = self.pinned {
             return Ok(format!(
-                "{names} has the key {key}, not that of peer=: it is another host (allowed: {pinned})"
+                "{names} has the key {key}, not that of peer=: it is another host (allowed: \
+                 {pinned})"
             ));
         }
         let file = known_peers()?;
         Ok(match file.judge(names, key)? {
             Verdict::Known => format!("{names} is known since a moment: connect again"),
             Verdict::Unknown => format!(
-                "{names} is not known, and has the key {key}: if `polypath id` prints that there, say peer=\"{key}\", or add \
-                 the line `{} {key}` to {}",
+                "{names} is not known, and has the key {key}: if `polypath id` prints that there, \
+                 say peer=\"{key}\", or add the line `{} {key}` to {}",
                 names.first(),
                 file.shown_path()
             ),
             Verdict::Changed { name, line } => format!(
-                "{name} has another key than before, {key}: somebody may stand in between; if it was given a new one, change \
-                 {} line {line}",
+                "{name} has another key than before, {key}: somebody may stand in between; if it was \
+                 given a new one, change {} line {line}",
                 file.shown_path()
             ),
         })

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use polypath_apps::buffers::{BUFFERS, buffer_out_of_range};
 use polypath_apps::place;
 use polypath_experiments::disk::source_from_text;
 use polypath_net::{AssocConfig, Profile, StallDetectionConfig};
-use polypath_scenario::profile::Layers;
+use polypath_scenario::profile::{BEHIND_STACK, Layers};
 use polypath_scenario::units::Size;
 use polypath_scenario::{Assignment, Source};
 use pyo3::exceptions::PyValueError;
@@ -17,13 +18,6 @@ use crate::errors::bad_scenario;
 use crate::failure::Failure;
 use crate::own::OwnSchedulers;
 use crate::scenario::Scenario;
-
-/// What makes a scenario of a stack alone.
-const NETWORK: &str = "[path.A]\nrate = \"1Mbit/s\"\ndelay = \"1ms\"\n\n[[flow]]\napp = \"saturated\"\n\
-    \n[time]\nmeasure = \"1s\"\n";
-
-/// What the command allows, too: a typing error shall not take all of a host's memory.
-const BUFFERS: core::ops::RangeInclusive<u64> = 16 << 10..=1 << 30;
 
 /// Settings of associations.
 #[pyclass(frozen, module = "polypath.net")]
@@ -42,7 +36,7 @@ impl Stack {
         settings: Option<&Bound<'_, PyDict>>,
         scheduler: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let source = source_from_text("", NETWORK).map_err(bad_scenario)?;
+        let source = source_from_text("", BEHIND_STACK).map_err(bad_scenario)?;
         let mut stack = Self { source, own: OwnSchedulers::default() };
         stack.set("profile", "profile", profile.into())?;
         for (field, value) in settings.into_iter().flatten() {
@@ -87,17 +81,9 @@ fn limit_buffers(assoc: &mut AssocConfig, profile: Profile) -> PyResult<()> {
     if profile.is_reproduction() {
         assoc.send_buffer = assoc.send_buffer.min(*BUFFERS.end());
     }
-    let sizes = [
-        ("receive-buffer", Some(assoc.receive_buffer.into())),
-        ("send-buffer", Some(assoc.send_buffer)),
-        ("receive-buffer-max", assoc.receive_buffer_max.map(u64::from)),
-        ("send-buffer-max", assoc.send_buffer_max),
-    ];
-    for (name, size) in sizes {
-        if let Some(size) = size.filter(|size| !BUFFERS.contains(size)) {
-            let text = format!("settings: {name} = {} (allowed: 16KiB to 1024MiB)", Size(size));
-            return Err(PyValueError::new_err(text));
-        }
-    }
-    Ok(())
+    let wrong = buffer_out_of_range(assoc).map(|(name, size)| {
+        let text = format!("settings: {name} = {} (allowed: 16KiB to 1024MiB)", Size(size));
+        PyValueError::new_err(text)
+    });
+    wrong.map_or(Ok(()), Err)
 }
