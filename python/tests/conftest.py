@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 import polypath
@@ -39,3 +42,11 @@ class Fastest(polypath.PathScheduler):
 @pytest.fixture
 def fastest() -> type[polypath.PathScheduler]:
     return Fastest
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of keys for each test."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("POLYPATH_HOME", str(folder))
+    yield folder
