@@ -6,6 +6,7 @@
 //! runs with one are made one after the other.
 
 mod command;
+mod conformance;
 mod errors;
 mod execute;
 mod failure;
@@ -30,6 +31,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _polypath {
     #[pymodule_export]
     use crate::command::run_command;
+    #[pymodule_export]
+    use crate::conformance::broken_rule;
     #[pymodule_export]
     use crate::errors::{PolicyError, ScenarioError};
     #[pymodule_export]

@@ -14,7 +14,7 @@ mod world;
 
 pub use buffer::check_buffer;
 pub use congestion::check_congestion;
-pub use path::check_path_scheduler;
+pub use path::{check_path_scheduler, examine_path_scheduler};
 pub use retransmission::check_retransmission;
 pub use stream::check_stream_scheduler;
 
@@ -24,12 +24,25 @@ use polypath_proto::policy::Policy;
 
 /// Drives two policies made alike; what they decided must be the same.
 fn same_twice<T: PartialEq + Debug>(what: &str, seed: u64, drive: impl Fn() -> Vec<T>) {
-    let (first, second) = (drive(), drive());
-    let differs = first.iter().zip(&second).position(|(a, b)| a != b);
-    assert!(
-        first == second,
-        "{what}, seed {seed}: decision {differs:?} differs in a second run with the same seed"
-    );
+    same_decisions(what, seed, &drive(), &drive()).unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+fn same_decisions<T: PartialEq>(
+    what: &str,
+    seed: u64,
+    first: &[T],
+    second: &[T],
+) -> Result<(), String> {
+    let differs = first.iter().zip(second).position(|(a, b)| a != b);
+    ensure(first == second, || {
+        format!(
+            "{what}, seed {seed}: decision {differs:?} differs in a second run with the same seed"
+        )
+    })
+}
+
+fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(broken()) }
 }
 
 fn check_name(policy: &(impl Policy + ?Sized)) {

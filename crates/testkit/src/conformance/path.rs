@@ -7,7 +7,7 @@ use polypath_proto::time::Time;
 use polypath_proto::view::ChunkMeta;
 
 use super::world::World;
-use super::{check_name, same_twice};
+use super::{check_name, ensure, same_decisions};
 
 /// Enough streams that any map of streams to paths has one for each path.
 const STREAMS: u16 = 16;
@@ -27,8 +27,22 @@ const TRIGGERS: [Trigger; 4] = [Trigger::Sack, Trigger::Write, Trigger::Timer, T
 /// When the scheduler breaks a rule.
 pub fn check_path_scheduler(make: impl Fn(u64) -> Box<dyn PathScheduler>, seed: u64) {
     check_name(&*make(seed));
-    let what = make(seed).name();
-    same_twice(what, seed, || Drive::new(make(seed), seed).run_rounds());
+    examine_path_scheduler(make, seed).unwrap_or_else(|broken| panic!("{broken}"));
+}
+
+/// The same for whoever has another use for what is wrong.
+///
+/// # Errors
+/// The first rule that the scheduler breaks, in a line.
+pub fn examine_path_scheduler(
+    make: impl Fn(u64) -> Box<dyn PathScheduler>,
+    seed: u64,
+) -> Result<(), String> {
+    let scheduler = make(seed);
+    let what = scheduler.name();
+    let first = Drive::new(scheduler, seed).run_rounds()?;
+    let second = Drive::new(make(seed), seed).run_rounds()?;
+    same_decisions(what, seed, &first, &second)
 }
 
 struct Drive {
@@ -57,7 +71,7 @@ impl Drive {
         }
     }
 
-    fn run_rounds(mut self) -> Vec<PathPick> {
+    fn run_rounds(mut self) -> Result<Vec<PathPick>, String> {
         for id in 0..self.world.paths.len() as u8 {
             self.scheduler.on_path_change(&self.world.view(), PathId(id), PathChange::Added);
         }
@@ -67,13 +81,13 @@ impl Drive {
             }
             // Every eighth round finds an empty network.
             self.world.acknowledge_flight(step % 8 == 7);
-            self.run_round();
+            self.run_round()?;
             self.world.acknowledge_flight(false);
         }
-        self.picks
+        Ok(self.picks)
     }
 
-    fn run_round(&mut self) {
+    fn run_round(&mut self) -> Result<(), String> {
         self.bursts = vec![MAX_BURST; self.world.paths.len()];
         self.packet = None;
         self.mark_sendable();
@@ -82,20 +96,24 @@ impl Drive {
         let open = view.sendable().next().is_some();
         self.scheduler.begin_attempt(&view, TRIGGERS[self.picks.len() % TRIGGERS.len()]);
         let before = self.picks.len();
-        let sent = core::iter::from_fn(|| self.send_one()).count();
+        let mut sent = 0;
+        while self.send_one()? {
+            sent += 1;
+        }
         self.scheduler.end_attempt(&self.world.view());
         let will = self.picks[before..].iter().any(|p| matches!(p, PathPick::WaitUntil(_)));
         self.barren = if sent > 0 || !open { 0 } else { self.barren + 1 };
         let (name, seed) = (self.scheduler.name(), self.seed);
-        assert!(
-            sent > 0 || will || !open || !empty,
-            "{name}, seed {seed}: waits in an empty network, where nothing will wake it"
-        );
-        assert!(self.barren <= PATIENCE, "{name}, seed {seed}: starves for {PATIENCE} rounds");
+        ensure(sent > 0 || will || !open || !empty, || {
+            format!("{name}, seed {seed}: waits in an empty network, where nothing will wake it")
+        })?;
+        ensure(self.barren <= PATIENCE, || {
+            format!("{name}, seed {seed}: starves for {PATIENCE} rounds")
+        })
     }
 
-    /// One chunk, of the first stream that the scheduler does not skip. `None` ends the round.
-    fn send_one(&mut self) -> Option<()> {
+    /// One chunk, of the first stream that the scheduler does not skip. False ends the round.
+    fn send_one(&mut self) -> Result<bool, String> {
         self.mark_sendable();
         let first = self.world.rng.below(STREAMS.into()) as u16;
         let bytes = 1 + self.world.rng.below(500) as u32;
@@ -105,30 +123,30 @@ impl Drive {
             self.picks.push(pick);
             match pick {
                 PathPick::Use(path) => {
-                    self.transmit_chunk(path, &chunk);
-                    return Some(());
+                    self.transmit_chunk(path, &chunk)?;
+                    return Ok(true);
                 }
                 PathPick::Skip => {}
-                PathPick::Wait => return None,
-                PathPick::WaitUntil(at) => return self.check_wait(at),
+                PathPick::Wait => return Ok(false),
+                PathPick::WaitUntil(at) => return self.check_wait(at).map(|()| false),
             }
         }
-        None
+        Ok(false)
     }
 
-    fn check_wait(&self, at: Time) -> Option<()> {
+    fn check_wait(&self, at: Time) -> Result<(), String> {
         let (name, seed) = (self.scheduler.name(), self.seed);
-        assert!(at > self.world.now, "{name}, seed {seed}: waits until {at}, which has passed");
-        None
+        ensure(at > self.world.now, || {
+            format!("{name}, seed {seed}: waits until {at}, which has passed")
+        })
     }
 
-    fn transmit_chunk(&mut self, path: PathId, chunk: &ChunkMeta) {
+    fn transmit_chunk(&mut self, path: PathId, chunk: &ChunkMeta) -> Result<(), String> {
         let (name, seed) = (self.scheduler.name(), self.seed);
         let view = self.world.view();
-        let Some(chosen) = view.path(path) else {
-            panic!("{name}, seed {seed}: {path} does not exist")
-        };
-        assert!(chosen.sendable, "{name}, seed {seed}: {path} is not sendable");
+        let chosen = view.path(path);
+        let chosen = chosen.ok_or_else(|| format!("{name}, seed {seed}: {path} does not exist"))?;
+        ensure(chosen.sendable, || format!("{name}, seed {seed}: {path} is not sendable"))?;
         let len = (chunk.bytes + 16).next_multiple_of(4);
         let room = self.packet.filter(|&(open, room)| open == path && len <= room);
         let left = room.map_or(chosen.pmdcs, |(_, room)| room) - len;
@@ -139,6 +157,7 @@ impl Drive {
         }
         // As in the engine, the view that `sent` sees has the flags of the pick.
         self.scheduler.on_sent(&self.world.view(), path, chunk, room.is_none());
+        Ok(())
     }
 
     fn mark_sendable(&mut self) {
