@@ -12,12 +12,11 @@ from typing import Any
 from . import _polypath
 
 
-def load_file(file: str) -> ModuleType:
-    """The module in `file`; its folder is searched for what it imports."""
-    path = Path(file).resolve()
+def load_file(path: Path) -> ModuleType:
+    """The module in a file; its folder is searched for what it imports."""
     spec = importlib.util.spec_from_file_location(f"polypath_file_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise FileNotFoundError(f"there is no file {file}")
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no file of Python's")
     folder = str(path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -28,7 +27,7 @@ def load_file(file: str) -> ModuleType:
 
 
 def finder() -> Callable[[str], Any]:
-    """A function that finds `FILE.py:NAME`; each file is run once."""
+    """A function that finds `FILE.py:NAME`, or says in words why not; each file is run once."""
     modules: dict[str, ModuleType] = {}
 
     def find(name: str) -> Any:
@@ -36,19 +35,25 @@ def finder() -> Callable[[str], Any]:
         if not colon or not file.endswith(".py"):
             return None
         if file not in modules:
-            modules[file] = load_file(file)
+            path = Path(file).resolve()
+            if not path.is_file():
+                return f"there is no file {file}"
+            modules[file] = load_file(path)
         found = getattr(modules[file], member, None)
-        if found is None:
-            names = [word for word, value in vars(modules[file]).items() if is_scheduler(value)]
-            raise AttributeError(f"{file} has no {member} (allowed: {', '.join(names) or 'none'})")
-        return found
+        if is_scheduler(found):
+            return found
+        names = [word for word, value in vars(modules[file]).items() if is_scheduler(value)]
+        return f"{file} has no scheduler {member!r} (allowed: {', '.join(names) or 'none'})"
 
     return find
 
 
 def is_scheduler(value: object) -> bool:
-    """Whether it may be named as one."""
-    return isinstance(value, type) and hasattr(value, "pick") and value.__module__ != "polypath.policies"
+    """Whether it may be named as one: a class with `pick` or `decide`, or a compiled one."""
+    if isinstance(value, type):
+        own = value.__module__ != "polypath.policies"
+        return own and (hasattr(value, "pick") or hasattr(value, "decide"))
+    return hasattr(value, "_addresses")
 
 
 def main() -> int:

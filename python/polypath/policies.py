@@ -56,7 +56,7 @@ class PathScheduler:
     def pick(self, view: View, chunk: Chunk) -> PathView | int | Later | None:
         """The path for `chunk`: a path or its number; `None` to wait; `SKIP`, or `wait_until(t)`.
 
-        A path that is not `sendable` counts as `None`.
+        A path that is not `sendable` counts as `None`; `polypath.check` refuses it.
         """
         raise NotImplementedError
 

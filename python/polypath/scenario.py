@@ -37,6 +37,9 @@ def sweep(
     `progress` hears how many runs are done, and of how many; `True` shows a bar (tqdm's, if it is
     installed), and so does `None` on a terminal.
     """
+    for field, values in axes.items():
+        if isinstance(values, str):
+            raise TypeError(f"axis {field} = {values!r} (allowed: a list of values)")
     fields = [(field, list(values)) for field, values in axes.items()]
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     with show_progress(progress) as report:

@@ -45,7 +45,8 @@ def test_simulate_takes_a_scheduler_in_python(folder):
 
 def test_errors_are_lines(folder):
     for name, told in [
-        ("my.py:Nine", "my.py has no Nine (allowed: Mine, Breaks)"),
+        ("my.py:Nine", "my.py has no scheduler 'Nine' (allowed: Mine, Breaks)"),
+        ("my.py:polypath", "my.py has no scheduler 'polypath' (allowed: Mine, Breaks)"),
         ("your.py:Mine", "there is no file your.py"),
         ("min-rt", '"min-rt" is unknown'),
     ]:
@@ -90,6 +91,14 @@ import polypath, time, sys
 class Mine(polypath.PathScheduler):
     def pick(self, view, chunk):
         return next(iter(view.sendable), None)
+class Endless(polypath.PathScheduler):
+    def pick(self, view, chunk):
+        while True:
+            pass
+class Slow(polypath.PathScheduler):
+    def pick(self, view, chunk):
+        time.sleep(0.05)
+        return next(iter(view.sendable), None)
 scenario = polypath.Scenario(open("two.toml").read()).set("time.measure", "3600s")
 print("begun", flush=True)
 begin = time.monotonic()
@@ -105,6 +114,8 @@ except KeyboardInterrupt:
     [
         "scenario.run()",
         "scenario.set('stack.path-scheduler', Mine).run()",
+        "scenario.set('stack.path-scheduler', Endless).run()",
+        "scenario.sweep({'stack.path-scheduler': [Slow]}, seeds=4)",
         "scenario.sweep({'path.b.delay': ['20ms', '30ms']}, seeds=4)",
         "polypath.bench(Mine, networks=500, papers=())",
     ],

@@ -78,6 +78,11 @@ def test_what_a_scenario_cannot_hold(two_paths):
         polypath.Scenario.load("nowhere.toml")
     with pytest.raises(polypath.ScenarioError, match="did you mean flapping"):
         polypath.Scenario.load("flaping")
+    for wrong in ({"seed": -1}, {"seed": 2**64}, {"seed": "1"}, {"sample": 0.1}):
+        with pytest.raises(ValueError, match="\\(allowed: a "):
+            two_paths.run(**wrong)
+    with pytest.raises(TypeError, match="allowed: a list of values"):
+        two_paths.sweep({"path.b.delay": "1ms"})
     with pytest.raises(ValueError, match="seeds = 0"):
         two_paths.sweep({}, seeds=0)
 

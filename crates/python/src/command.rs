@@ -10,7 +10,7 @@ use crate::own::Own;
 
 /// Runs `polypath` with these arguments, the program's name first, and returns its exit code.
 /// `find` is asked for path schedulers that are not part of Polypath, by name: it returns a class,
-/// or `None`; what it raises is told the user.
+/// `None`, or words that say why it cannot; what it raises is told the user, too.
 #[pyfunction]
 pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>, find: Py<PyAny>) -> u8 {
     let find = move |name: &str| Python::attach(|py| find_scheduler(find.bind(py), name));
@@ -19,9 +19,15 @@ pub(crate) fn run_command(py: Python<'_>, arguments: Vec<OsString>, find: Py<PyA
 }
 
 fn find_scheduler(find: &Bound<'_, PyAny>, name: &str) -> Option<Result<OwnScheduler, String>> {
-    match find.call1((name,)).and_then(|found| Own::new(&found).map(|own| (found, own))) {
-        Ok((found, _)) if found.is_none() => None,
-        Ok((_, own)) => Some(Ok(own.scheduler(&Failure::default()))),
-        Err(error) => Some(Err(error.to_string())),
+    let found = match find.call1((name,)) {
+        Ok(found) if found.is_none() => return None,
+        Ok(found) => found,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    // Words: why there is none.
+    if let Ok(why) = found.extract() {
+        return Some(Err(why));
     }
+    let own = Own::new(&found).map(|own| own.scheduler(&Failure::default()));
+    Some(own.map_err(|error| error.to_string()))
 }

@@ -1,17 +1,16 @@
 //! Runs that Ctrl-C ends.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use polypath_sim::{Observer, RunResult, SpecError, World, WorldSpec};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 /// How often the calling thread looks whether somebody pressed Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
-/// Events between two looks whether the run shall go on: some milliseconds, 30 with a scheduler in
-/// Python.
-const STRIDE: u32 = 5_000;
+/// What a worker has to end by itself, before the Python code that it may be in is interrupted.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Does `work` on another thread, with the interpreter released, while this one listens for Ctrl-C.
 /// `work` is handed a flag that says that it shall end, and its result is lost then.
@@ -29,6 +28,8 @@ pub(crate) fn interruptible_with<'py, T: Send>(
     work: impl FnOnce(&AtomicBool) -> T + Send,
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
+    // The worker's number, once the interpreter knows it.
+    let number = AtomicU64::new(0);
     let (worked, interrupted) = std::thread::scope(|scope| {
         let caller = std::thread::current();
         let worker = scope.spawn(|| {
@@ -36,14 +37,24 @@ pub(crate) fn interruptible_with<'py, T: Send>(
             let _waker = Waker(caller);
             // The interpreter makes a state for each thread that enters it, and forgets it when the
             // thread leaves: this one stays, so that entering for each packet is cheap.
-            Python::attach(|py| py.detach(|| work(&stop)))
+            Python::attach(|py| {
+                number.store(thread_number(py).unwrap_or(0), Ordering::Relaxed);
+                py.detach(|| work(&stop))
+            })
         });
         let mut interrupted = None;
         while !worker.is_finished() && interrupted.is_none() {
             py.detach(|| std::thread::park_timeout(GLANCE));
             interrupted = py.check_signals().and_then(|()| report(py)).err();
         }
-        stop.store(interrupted.is_some(), Ordering::Relaxed);
+        if interrupted.is_some() {
+            stop.store(true, Ordering::Relaxed);
+            py.detach(|| std::thread::park_timeout(PATIENCE));
+            while !worker.is_finished() {
+                raise_in_thread(py, number.load(Ordering::Relaxed));
+                py.detach(|| std::thread::park_timeout(GLANCE));
+            }
+        }
         // The worker may wait for the interpreter.
         (py.detach(|| worker.join()), interrupted)
     });
@@ -52,6 +63,25 @@ pub(crate) fn interruptible_with<'py, T: Send>(
         (None, Ok(result)) => Ok(result),
         (None, Err(_)) => Err(PyRuntimeError::new_err("a fault of polypath itself: see above")),
     }
+}
+
+/// What Python calls this thread.
+fn thread_number(py: Python<'_>) -> PyResult<u64> {
+    py.import("threading")?.call_method0("get_ident")?.extract()
+}
+
+/// Interrupts the Python code that a thread is in: a scheduler of the user's may never end. Where
+/// that cannot be done, the thread is waited for.
+fn raise_in_thread(py: Python<'_>, number: u64) {
+    let raise = || -> PyResult<()> {
+        let ctypes = py.import("ctypes")?;
+        let number = ctypes.getattr("c_ulong")?.call1((number,))?;
+        let exception = py.get_type::<PyKeyboardInterrupt>();
+        let exception = ctypes.getattr("py_object")?.call1((exception,))?;
+        let interpreter = ctypes.getattr("pythonapi")?;
+        interpreter.call_method1("PyThreadState_SetAsyncExc", (number, exception)).map(drop)
+    };
+    let _waited_for = raise();
 }
 
 struct Waker(std::thread::Thread);
@@ -71,7 +101,7 @@ pub(crate) fn run_world(
 ) -> Result<Option<RunResult>, SpecError> {
     let mut world = World::new(spec, seed, observer)?;
     while !stop.load(Ordering::Relaxed) {
-        if !(0..STRIDE).all(|_| world.step()) {
+        if !world.step() {
             world.run_until(world.end());
             return Ok(Some(world.result()));
         }

@@ -12,7 +12,7 @@ use polypath_population::Draw;
 use polypath_run::{read_scenario, world_spec};
 use polypath_scenario::units::{Delay, Quantity as _};
 use polypath_scenario::{Assignment, Files, Source};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple, PyType};
 
@@ -185,14 +185,19 @@ impl Scenario {
     fn run(
         &self,
         py: Python<'_>,
-        seed: Option<u64>,
-        sample: Option<&str>,
+        seed: Option<&Bound<'_, PyAny>>,
+        sample: Option<&Bound<'_, PyAny>>,
         messages: bool,
     ) -> PyResult<RunResult> {
+        let whole = "a whole number from 0 to 2**64 - 1";
+        let seed = seed.map(|seed| extract_argument::<u64>("seed", seed, whole)).transpose()?;
+        let text = "a duration such as \"100ms\"";
+        let sample = sample.map(|sample| extract_argument::<String>("sample", sample, text));
+        let sample = sample.transpose()?;
         let failure = Failure::default();
         let mut scenario = self.read(&failure)?;
         if let Some(sample) = sample {
-            let delay = Delay::KIND.parse(sample);
+            let delay = Delay::KIND.parse(&sample);
             let delay =
                 delay.map_err(|error| bad_scenario(format!("sample = {sample:?}: {error}")))?;
             scenario.time.sample = Some(Delay(delay));
@@ -211,6 +216,19 @@ impl Scenario {
     fn __repr__(&self) -> String {
         format!("<Scenario {}>", self.name())
     }
+}
+
+/// An argument of this type, or an error that says what is allowed.
+fn extract_argument<'py, T: for<'a> FromPyObject<'a, 'py>>(
+    name: &str,
+    given: &Bound<'py, PyAny>,
+    allowed: &str,
+) -> PyResult<T> {
+    let refused = |_| {
+        let shown = given.repr().map_or_else(|_| "something".to_owned(), |repr| repr.to_string());
+        PyValueError::new_err(format!("{name} = {shown} (allowed: {allowed})"))
+    };
+    given.extract::<T>().map_err(Into::<PyErr>::into).map_err(refused)
 }
 
 fn find_example(path: &Path) -> Option<PathBuf> {
