@@ -24,6 +24,9 @@ CHANGES = ("added", "state", "removed")
 #: What a compiled `pick` returns to wait, and to skip the chunk.
 WAIT, SKIP_CHUNK = -1, -2
 
+#: Numbers of state, at most; the native half has the same bound.
+MAX_STATE = 1 << 16
+
 _HOOKS = ("begin", "sent", "acked", "lost", "path_changed")
 _RAISED = -9
 
@@ -38,6 +41,8 @@ class Compiled:
         state: int,
         version: str | None,
     ) -> None:
+        if not 0 <= state <= MAX_STATE:
+            raise ValueError(f"state = {state} (allowed: 0 to {MAX_STATE} numbers)")
         self.pick = pick
         self.hooks = hooks
         self.state = state
@@ -135,7 +140,11 @@ def _compile(function: Callable[..., Any], state: int, name: str) -> Any:
         except Exception:
             return _RAISED
 
-    return numba.cfunc(signature, nopython=True)(outer)
+    try:
+        return numba.cfunc(signature, nopython=True)(outer)
+    except numba.core.errors.NumbaError as error:
+        what = getattr(function, "__name__", name)
+        raise TypeError(f"{what}: numba cannot compile it as {name}; its own words are the cause") from error
 
 
 def _callers(inner: Any) -> dict[str, Any]:

@@ -164,6 +164,13 @@ def test_two_classes_of_one_name_are_two(two_paths):
 def test_a_compiled_function_that_raises(two_paths):
     pytest.importorskip("numba")
 
+    for wrong in (lambda: 1, lambda view, paths, chunk, state: "near"):
+        with pytest.raises(TypeError, match="numba cannot compile it as pick") as error:
+            polypath.compiled(wrong)
+        assert error.value.__cause__ is not None
+    with pytest.raises(ValueError, match="state = -1 \\(allowed: 0 to 65536"):
+        polypath.compiled(lambda view, paths, chunk, state: 0, state=-1)
+
     @polypath.compiled(state=1)
     def outside(view, paths, chunk, state):
         return int(state[7])

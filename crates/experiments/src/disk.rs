@@ -10,10 +10,24 @@ use polypath_scenario::{Files, ScenarioError, Source};
 #[derive(Clone, Copy, Debug)]
 pub struct Disk;
 
+/// Bytes of a file that a scenario names, at most: traces have some megabytes.
+const MAX_FILE: u64 = 64 << 20;
+
 impl Files for Disk {
     fn text(&self, path: &Path) -> io::Result<String> {
-        std::fs::read_to_string(path)
+        read_bounded(path, MAX_FILE)
     }
+}
+
+/// A file may be of anybody, and without an end.
+fn read_bounded(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let problem = format!("too long (allowed: up to {most} bytes)");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(text)
 }
 
 /// No policy takes a longer file.
@@ -25,14 +39,7 @@ const MAX_POLICY_FILE: u64 = 1 << 20;
 /// # Errors
 /// One line that names the file.
 pub fn read_policy_file(name: &str) -> Result<String, String> {
-    let refused = |error: io::Error| format!("{name}: {error}");
-    let file = std::fs::File::open(name).map_err(refused)?;
-    let mut text = String::new();
-    file.take(MAX_POLICY_FILE + 1).read_to_string(&mut text).map_err(refused)?;
-    if text.len() as u64 > MAX_POLICY_FILE {
-        return Err(format!("{name}: too long (allowed: up to {MAX_POLICY_FILE} bytes)"));
-    }
-    Ok(text)
+    read_bounded(Path::new(name), MAX_POLICY_FILE).map_err(|error| format!("{name}: {error}"))
 }
 
 /// Reads a scenario file; files that it names are looked for beside it.
@@ -41,7 +48,7 @@ pub fn read_policy_file(name: &str) -> Result<String, String> {
 /// When it cannot be read or is not TOML.
 pub fn read_source(path: &Path) -> Result<Source, ScenarioError> {
     let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match read_bounded(path, MAX_FILE) {
         Ok(text) => source_from_text(name, text),
         Err(error) => Err(ScenarioError::of_file(name, format!("cannot be read: {error}"))),
     }
@@ -57,4 +64,17 @@ pub fn source_from_text(
     text: impl Into<String>,
 ) -> Result<Source, ScenarioError> {
     Source::with_files(name, text, Arc::new(Disk))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_an_end_are_not_read_to_it() {
+        let error = Disk.text(Path::new("/dev/zero")).expect_err("endless").to_string();
+        assert_eq!(error, "too long (allowed: up to 67108864 bytes)");
+        let error = read_policy_file("/dev/zero").expect_err("endless");
+        assert_eq!(error, "/dev/zero: too long (allowed: up to 1048576 bytes)");
+    }
 }
