@@ -625,3 +625,32 @@ fn a_heartbeat_goes_out_on_demand() {
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assert!(!assoc.request_heartbeat(now, SECOND_PATH));
 }
+
+/// Requests a heartbeat on the second path every 5 ms, 1000 times: a quarter of its round trip.
+fn ask_again_and_again(pair: &mut Pair) {
+    let h = pair.client.handle();
+    for _ in 0..1000 {
+        let now = pair.now;
+        let assoc = pair.client.endpoint.association_mut(h).unwrap();
+        assert!(assoc.request_heartbeat(now, SECOND_PATH));
+        pair.run_for(5 * Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn heartbeats_that_are_requested_often_are_answered() {
+    let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
+    let mut pair = pair_with(config);
+    ask_again_and_again(&mut pair);
+    assert_eq!(times(&pair, 1, kind::HEARTBEAT).len(), 250, "one each round trip");
+    assert_eq!(view(&pair, SECOND_PATH).srtt, Some(Duration::from_millis(20)));
+}
+
+#[test]
+fn heartbeats_that_are_requested_often_find_a_path_that_is_cut() {
+    let mut pair = pair_with(AssocConfig::default());
+    cut(&mut pair, 1);
+    ask_again_and_again(&mut pair);
+    assert!(view(&pair, SECOND_PATH).errors > 1);
+    assert!(times(&pair, 1, kind::HEARTBEAT).len() < 10, "one each RTO, which backs off");
+}

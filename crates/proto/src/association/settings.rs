@@ -49,14 +49,24 @@ impl Association {
         beats || probe.is_some()
     }
 
-    /// Sends a HEARTBEAT on path `p` now. False where none may be sent: there is no such path,
-    /// set-up is not done, a shutdown is on its way, or an address that nobody proved has had its
-    /// share.
+    /// Sends a HEARTBEAT on path `p` now, unless one that is younger than the path's RTO waits for
+    /// its answer, which answers this request, too. False where none may be sent: there is no such
+    /// path, set-up is not done, a shutdown is on its way, or an address that nobody proved has had
+    /// its share.
     pub fn request_heartbeat(&mut self, now: Time, p: PathId) -> bool {
-        let allowed = self.state.sends_heartbeats() && self.paths.may_probe(p, &self.config);
-        if allowed {
+        if !self.state.sends_heartbeats() || !self.paths.may_probe(p, &self.config) {
+            return false;
+        }
+        if self.paths.awaits_heartbeat_ack(now, p) {
+            return true;
+        }
+        if !self.heartbeat_unanswered(now, p) || !self.state.sends_heartbeats() {
+            return false;
+        }
+        // A path that just became potentially failed was asked already.
+        if !self.paths.awaits_heartbeat_ack(now, p) {
             self.send_heartbeat(now, p);
         }
-        allowed
+        true
     }
 }

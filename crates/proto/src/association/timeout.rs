@@ -226,16 +226,7 @@ impl Association {
         }
         let due: smallvec::SmallVec<[PathId; 4]> = self.paths.heartbeats_due(now).collect();
         for p in due {
-            let overdue = self.paths.heartbeat_overdue(p, &self.config);
-            if overdue {
-                let association = self.counts_against_association(now, p);
-                self.count_failure(now, p, true, association);
-            }
-            if self.state == State::Closed {
-                return;
-            }
-            if self.should_be_removed(p, overdue) {
-                self.remove_path(now, p);
+            if !self.heartbeat_unanswered(now, p) {
                 continue;
             }
             if !self.paths.may_probe(p, &self.config) {
@@ -251,6 +242,24 @@ impl Association {
                 self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
             }
         }
+    }
+
+    /// The HEARTBEAT in flight on `p`, if there is one, was not answered in time: that counts (RFC
+    /// 9260 section 8.3). Whether the path is still there.
+    pub(super) fn heartbeat_unanswered(&mut self, now: Time, p: PathId) -> bool {
+        let overdue = self.paths.heartbeat_overdue(p, &self.config);
+        if overdue {
+            let association = self.counts_against_association(now, p);
+            self.count_failure(now, p, true, association);
+        }
+        if self.state == State::Closed {
+            return false;
+        }
+        let removed = self.should_be_removed(p, overdue);
+        if removed {
+            self.remove_path(now, p);
+        }
+        !removed
     }
 
     /// Whether an unanswered heartbeat on `p` counts against the association, too (RFC 9260 section

@@ -100,6 +100,12 @@ impl PathSet {
         self.get(p).and_then(|path| path.way_back.as_ref()).is_some_and(|way| way.is_spaced(now))
     }
 
+    /// Whether a HEARTBEAT that went out on `p` less than an RTO ago waits for its answer.
+    pub(crate) fn awaits_heartbeat_ack(&self, now: Time, p: PathId) -> bool {
+        let (Some(view), Some(path)) = (self.view(p), self.get(p)) else { return false };
+        path.heartbeat.is_some_and(|latest| now.since(latest.sent) < view.rto)
+    }
+
     /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed
     /// often, its answer still counts.
     pub(crate) fn heartbeat_overdue(&mut self, p: PathId, config: &AssocConfig) -> bool {
