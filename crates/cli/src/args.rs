@@ -12,6 +12,7 @@ use crate::keys::IdArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
 use crate::recording::FileArgs;
+use crate::shards::{PlanArgs, VERIFY_HELP, VerifyArgs, WORKER_HELP, WorkerArgs};
 use crate::sweep::{SWEEP_HELP, SweepArgs};
 use crate::transfer::{ReceiveArgs, SendArgs};
 
@@ -133,6 +134,15 @@ Examples:
   polypath population --draws 2000 --seed 1000000 --out results/population
   polypath population --seed 1 --draw 17 --out worst")]
     Population(PopulationArgs),
+    /// Run one shard of a plan, on any machine with the same program.
+    ///
+    /// A plan is what `sweep`, `reproduce` and `population` write with --plan. A shard is a part of
+    /// it that depends on nothing but its number; its runs go into one file, which --from reads.
+    #[command(after_help = WORKER_HELP)]
+    Worker(WorkerArgs),
+    /// Run a few runs of segments again, and compare them bit by bit.
+    #[command(after_help = VERIFY_HELP)]
+    Verify(VerifyArgs),
     /// Draw a figure from a table of runs, or over time from the trace of one.
     #[command(after_help = PLOT_HELP)]
     Plot(PlotArgs),
@@ -365,6 +375,8 @@ pub(crate) struct ReproduceArgs {
     /// Folder of other experiment files than those that the program carries.
     #[arg(long, value_name = "DIR")]
     pub(crate) scenarios: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shards: PlanArgs,
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
@@ -393,6 +405,8 @@ pub(crate) struct PopulationArgs {
     /// Draws at the same time; 0: one per core.
     #[arg(long, default_value_t = 0)]
     pub(crate) jobs: usize,
+    #[command(flatten)]
+    pub(crate) shards: PlanArgs,
     /// Write this one draw as a scenario file, run it, and print what came of it.
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["draws", "resume", "jobs"])]
     pub(crate) draw: Option<u64>,
@@ -423,6 +437,10 @@ pub(crate) enum Subject {
     Reproduce,
     Sweep,
     Population,
+    Plan,
+    Worker,
+    Verify,
+    Watch,
     Compare,
     CrossCheck,
     Policies,

@@ -40,8 +40,10 @@ mod recording;
 mod renamed;
 mod reproduce;
 mod schema;
+mod shards;
 mod simulate;
 mod stack;
+mod store;
 mod sweep;
 mod talk;
 mod transfer;
@@ -95,6 +97,8 @@ fn dispatch_command(command: Command, talk: Talk, policies: &Policies) -> Result
         Command::Reproduce(args) => reproduce::reproduce(&args, talk),
         Command::Sweep(args) => sweep::sweep(&args, talk, policies),
         Command::Population(args) => population::population(&args, talk, policies),
+        Command::Worker(args) => shards::worker(&args, talk),
+        Command::Verify(args) => shards::verify(&args, talk),
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args, talk),
         Command::CrossCheck(args) => cross_check::cross_check(&args, talk, policies),

@@ -12,10 +12,12 @@ use polypath_population::{
 };
 
 use polypath_scenario::Policies;
+use polypath_shards::Prepared;
 
 use crate::args::PopulationArgs;
 use crate::failure::{Failure, file_not_written};
 use crate::progress::advance_shared_bar;
+use crate::shards::{join, write_plan};
 use crate::talk::Talk;
 use crate::{interrupt, output};
 
@@ -29,6 +31,9 @@ pub(crate) fn population(
     talk: Talk,
     policies: &Policies,
 ) -> Result<(), Failure> {
+    if !args.shards.from.is_empty() {
+        return population_from(args, talk);
+    }
     let plan = Plan {
         population: Population { seed: args.seed, packets: args.packets },
         draws: args.draws,
@@ -36,10 +41,23 @@ pub(crate) fn population(
         jobs: args.jobs,
         policies: policies.clone(),
     };
+    if let Some(folder) = &args.shards.plan {
+        return write_plan(&polypath_shards::Plan::of_population(&plan)?, folder, args.json, talk);
+    }
     match args.draw {
         Some(number) => show_draw(args, &plan, number, talk),
         None => run_all(args, &plan, talk),
     }
+}
+
+/// Tells what shards have run.
+fn population_from(args: &PopulationArgs, talk: Talk) -> Result<(), Failure> {
+    let joined = join(&args.shards, "population", talk)?;
+    let Prepared::Population(plan) = joined.plan.prepare()? else { return Ok(()) };
+    if joined.records.is_empty() {
+        return Err(Failure::run_failed("no draw is there yet"));
+    }
+    report_population(args, &plan, &joined.records, talk)
 }
 
 /// The schedulers that the words mean.
@@ -113,7 +131,7 @@ fn report_population(
 ) -> Result<(), Failure> {
     let summary = Summary::of_records(plan.population, done);
     let text = summary_text(&summary);
-    let command = command_line(args);
+    let command = command_line(plan);
     let tables = args.out.join(TABLES);
     let heading = format!("# A population of networks\n\n`{command}`\n\n");
     write_file(&tables, &(heading + &text)).map_err(|error| file_not_written(&tables, &error))?;
@@ -135,9 +153,15 @@ fn write_one(population: Population, number: u64, folder: &Path) -> Result<PathB
     write_draw(population, &draw, folder).map_err(|error| file_not_written(folder, &error))
 }
 
-fn command_line(args: &PopulationArgs) -> String {
-    let PopulationArgs { draws, seed, packets, .. } = args;
-    let schedulers = args.schedulers.join(",");
+fn command_line(plan: &Plan) -> String {
+    let Population { seed, packets } = plan.population;
+    let all = plan.schedulers == other_schedulers();
+    let schedulers = match plan.schedulers.join(",") {
+        _ if all => "all".to_owned(),
+        none if none.is_empty() => "none".to_owned(),
+        names => names,
+    };
+    let draws = plan.draws;
     format!(
         "polypath population --draws {draws} --seed {seed} --schedulers {schedulers} --packets {packets}"
     )

@@ -35,6 +35,11 @@ impl Progress {
         Self { bar, is_quiet, start: Instant::now() }
     }
 
+    /// Prints with the bar out of the way.
+    pub(crate) fn print_above<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// `fraction` of the work, from 0 to 1, is done.
     pub(crate) fn report_fraction(&mut self, fraction: f64) {
         if !self.is_quiet && self.bar.is_hidden() && self.start.elapsed() >= PATIENCE {

@@ -12,16 +12,22 @@ use polypath_experiments::store::Store;
 use polypath_policies::did_you_mean;
 use polypath_report::{Destination, count_verdicts, paper_name, text, write_report};
 use polypath_scenario::Files;
+use polypath_shards::{Plan, Prepared};
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::advance_shared_bar;
+use crate::shards::{join, write_plan};
+use crate::store::tell_damage;
 use crate::talk::Talk;
 
 pub(crate) fn reproduce(args: &ReproduceArgs, talk: Talk) -> Result<(), Failure> {
     if args.check {
         return check_experiments(args);
+    }
+    if !args.shards.from.is_empty() {
+        return reproduce_from(args, talk);
     }
     let experiments = choose_experiments(args)?;
     let options = Options {
@@ -29,13 +35,27 @@ pub(crate) fn reproduce(args: &ReproduceArgs, talk: Talk) -> Result<(), Failure>
         seeds: args.seeds,
         sensitivity: !args.quick && !args.no_sensitivity,
     };
+    if let Some(folder) = &args.shards.plan {
+        let (files, _) = find_experiments(args)?;
+        let paths = experiments.iter().map(|one| one.file.clone()).collect();
+        let plan = Plan::of_experiments(files, args.scenarios.is_none(), paths, options)?;
+        return write_plan(&plan, folder, args.json, talk);
+    }
     let studies: Vec<Study> = experiments
         .into_iter()
         .map(|experiment| prepare_study(experiment, options))
         .collect::<Result<_, _>>()?;
     let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
+    tell_damage(store.damage(), talk);
     run_studies(&studies, &mut store, talk)?;
     write_reports(args, &studies, &store, talk)
+}
+
+/// Judges what shards have run.
+fn reproduce_from(args: &ReproduceArgs, talk: Talk) -> Result<(), Failure> {
+    let joined = join(&args.shards, "reproduce", talk)?;
+    let Prepared::Reproduce(studies) = joined.plan.prepare()? else { return Ok(()) };
+    write_reports(args, &studies, &joined.store, talk)
 }
 
 /// Says what is wrong with the files, one line each, and how many runs they need.
@@ -123,7 +143,7 @@ fn run_studies(studies: &[Study], store: &mut Store, talk: Talk) -> Result<(), F
     let progress = Mutex::new(talk.progress());
     let made = execute_jobs(&jobs, store, &|done| advance_shared_bar(&progress, done))
         .map_err(Failure::run_failed)?;
-    store.sort_tables().map_err(Failure::run_failed)?;
+    store.settle().map_err(Failure::run_failed)?;
     drop(progress);
     talk.say(format_args!("{made} runs made, {} found in the store", jobs.len() - made));
     Ok(())

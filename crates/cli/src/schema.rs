@@ -12,6 +12,7 @@ use polypath_run::demo::Demo;
 use polypath_run::metrics::MetricEntry;
 use polypath_scenario::catalogue::PolicyInfo;
 use polypath_scenario::schema::scenario_schema;
+use polypath_shards::{Verified, WorkProgress};
 use polypath_testbed::EmulationReport;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -19,6 +20,7 @@ use schemars::{JsonSchema, Schema};
 use crate::args::Subject;
 use crate::failure::Failure;
 use crate::keys::IdJson;
+use crate::shards::{PlanJson, WorkerJson};
 use crate::transfer::{TransferJson, TransferListing};
 use crate::{compare, cross_check, examples, output, simulate};
 
@@ -79,6 +81,8 @@ impl Subject {
     fn title(self) -> String {
         match self {
             Self::Trace => "A line of polypath --trace".to_owned(),
+            Self::Plan => "--plan DIR --json".to_owned(),
+            Self::Watch => "polypath sweep --watch DIR --json".to_owned(),
             _ => format!("polypath {} --json", self.name()),
         }
     }
@@ -98,6 +102,10 @@ impl Subject {
             Self::Reproduce => schema_of::<Vec<ExperimentReport>>(),
             Self::Sweep => schema_of::<Vec<SweepRow>>(),
             Self::Population => schema_of::<Population>(),
+            Self::Plan => schema_of::<PlanJson>(),
+            Self::Worker => schema_of::<WorkerJson>(),
+            Self::Verify => schema_of::<Verified>(),
+            Self::Watch => schema_of::<Vec<WorkProgress>>(),
             Self::Compare => schema_of::<Vec<compare::Row<'_>>>(),
             Self::CrossCheck => schema_of::<CrossCheck<'_>>(),
             Self::Policies => schema_of::<Vec<PolicyInfo>>(),

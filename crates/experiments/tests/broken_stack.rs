@@ -41,7 +41,7 @@ fn judged(case: &Case, broken: &[(&str, Scalar)]) -> (Vec<Verdict>, Vec<Flip>) {
     let study = prepare_study(experiment(case, broken, folder.path()), options).unwrap();
     let mut store = Store::open(&folder.path().join("runs")).unwrap();
     execute_jobs(&needed(&study), &mut store, &|_| {}).unwrap();
-    let (report, _) = judge_study(&study, &store);
+    let (report, _) = judge_study(&study, &store).unwrap();
     let verdicts = report.claims.iter().map(|claim| claim.finding.verdict).collect();
     (verdicts, report.sensitivity.into_iter().flat_map(|broken| broken.flips).collect())
 }
@@ -77,9 +77,9 @@ fn needed(study: &Study) -> Vec<Job> {
     let scenario = |(name, point): (String, usize)| {
         &grids.iter().find(|grid| grid.name == name).unwrap().points[point].scenario
     };
-    let wanted: Vec<&Scenario> = points.map(scenario).collect();
+    let wanted: Vec<&Scenario> = points.map(scenario).map(|one| &**one).collect();
     let of_experiment =
-        |job: &Job| grids.iter().flat_map(|g| &g.points).any(|p| p.scenario == *job.scenario);
+        |job: &Job| grids.iter().flat_map(|g| &g.points).any(|p| p.scenario == job.scenario);
     let mut all = collect_jobs([study]);
     all.retain(|job| !of_experiment(job) || wanted.contains(&&*job.scenario));
     all

@@ -73,7 +73,7 @@ fn a_scheduler_that_fails_loses_no_other_row() {
     let told = "2 of 6 runs failed; the first: path scheduler breaks, seed 1: flow saturated: \
                 the path scheduler failed: out of ideas";
     assert_eq!(failed, told);
-    store.sort_tables().unwrap();
+    store.settle().unwrap();
 }
 
 #[test]

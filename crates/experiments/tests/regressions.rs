@@ -58,7 +58,7 @@ fn judge_claims(studies: &[Study]) -> BTreeMap<String, ClaimReport> {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(folder.path()).unwrap();
     execute_jobs(&collect_jobs(studies), &mut store, &|_| {}).unwrap();
-    let claims = studies.iter().flat_map(|study| judge_study(study, &store).0.claims);
+    let claims = studies.iter().flat_map(|study| judge_study(study, &store).unwrap().0.claims);
     claims.map(|claim| (claim.id.clone(), claim)).collect()
 }
 

@@ -82,7 +82,7 @@ impl Lab {
         let study = self.study(text, Options::default()).unwrap();
         let mut store = Store::open(&self.folder.path().join(store)).unwrap();
         let made = execute_jobs(&collect_jobs([&study]), &mut store, &|_| {}).unwrap();
-        (judge_study(&study, &store).0, made)
+        (judge_study(&study, &store).unwrap().0, made)
     }
 
     fn refusal(&self, from: &str, to: &str) -> String {

@@ -12,20 +12,19 @@ use parquet::schema::types::Type;
 
 use crate::runs::{Run, Runs};
 
-/// Rows that are held in one piece.
-const GROUP: usize = 1 << 16;
-
 /// Writes the columns of [`write_csv`](crate::write_csv): texts, the seed as 64-bit integer,
 /// figures as optional doubles.
 ///
 /// # Errors
-/// When `out` takes no more.
-pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
+/// When `out` takes no more, or the store cannot be read.
+pub fn write_parquet(runs: &Runs<'_>, out: impl Write + Send) -> Result<()> {
     let properties = WriterProperties::builder().set_created_by("polypath".to_owned()).build();
     let mut file =
         SerializedFileWriter::new(out, Arc::new(column_schema(runs)?), Arc::new(properties))?;
     let axes = 1 + runs.axes.len();
-    for rows in runs.rows.chunks(GROUP) {
+    for piece in runs.pieces() {
+        let piece = piece.map_err(|error| ParquetError::External(Box::new(error)))?;
+        let rows = piece.rows;
         let mut group = file.next_row_group()?;
         let text = |column: usize| {
             let cell = |run: &Run| runs.points.get(run.point)?.get(column).cloned();
@@ -38,7 +37,7 @@ pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
         settings.into_iter().try_for_each(|column| write_texts(&mut group, text(column)))?;
         for name in &runs.metrics {
             let cells: Vec<Option<f64>> =
-                rows.iter().map(|run| run.figures.find_metric(name).flatten()).collect();
+                (0..rows.len()).map(|run| piece.figure(run, name)).collect();
             let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
             let values: Vec<f64> = cells.into_iter().flatten().collect();
             write_column::<DoubleType>(&mut group, &values, Some(&levels))?;
@@ -48,7 +47,7 @@ pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
     file.close().map(drop)
 }
 
-fn column_schema(runs: &Runs) -> Result<Type> {
+fn column_schema(runs: &Runs<'_>) -> Result<Type> {
     let column = |name: &str, physical: Physical, logical: Option<LogicalType>, null: bool| {
         let repetition = if null { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let column = Type::primitive_type_builder(name, physical);
@@ -94,7 +93,7 @@ fn write_column<T: parquet::data_type::DataType>(
 mod tests {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
-    use polypath_experiments::store::Row;
+    use polypath_experiments::store::{Key, Row, Store};
     use polypath_run::metrics::MetricValues;
 
     use super::*;
@@ -104,14 +103,22 @@ mod tests {
         let figures = |goodput: Option<f64>| {
             Row::from_metrics(MetricValues(vec![("goodput".into(), goodput)]))
         };
-        let run = |seed, goodput| Run { point: 0, seed, figures: Arc::new(figures(goodput)) };
+        let mut store = Store::in_memory();
+        let mut run = |seed: u64, goodput| {
+            let key = Key::from_content(&seed.to_le_bytes());
+            store.add_row(key, figures(goodput)).unwrap();
+            Run { point: 0, seed, key }
+        };
+        let rows = vec![run(7, Some(0.1 + 0.2)), run(8, None)];
+        store.flush().unwrap();
         let cells = ["main", "64KiB", "10ms"].map(str::to_owned).to_vec();
         let runs = Runs {
             axes: vec!["buffer".into()],
             settings: vec!["scenario.path.A.delay".into()],
             metrics: vec!["goodput".into()],
             points: vec![cells],
-            rows: vec![run(7, Some(0.1 + 0.2)), run(8, None)],
+            rows,
+            store: &store,
         };
         let mut out = Vec::new();
         write_parquet(&runs, &mut out).unwrap();

@@ -1,19 +1,20 @@
 //! The runs of an experiment as one table: a row per run, with every setting and the seed.
 
-use std::sync::Arc;
-
+use indexmap::IndexSet;
 use polypath_experiments::experiment::Grid;
-use polypath_experiments::reproduce::{Stored, Study};
-use polypath_experiments::store::Row;
+use polypath_experiments::reproduce::Study;
+use polypath_experiments::store::{Columns, Key, Store, StoreError, Wanted};
 use polypath_scenario::Scenario;
 use serde_json::Value;
 
 /// What columns of settings begin with, so that none is taken for an axis or a metric.
 pub(crate) const SETTING: &str = "scenario.";
+/// Runs whose figures are held in memory at a time: with 130 figures each, 70 MB.
+const PIECE: usize = 1 << 16;
 
-/// Columns and rows.
+/// Columns and rows; their figures are read piece by piece.
 #[derive(Debug)]
-pub struct Runs {
+pub struct Runs<'a> {
     /// Names of the axes of all grids.
     pub(crate) axes: Vec<String>,
     /// Dotted fields of the scenarios, with [`SETTING`] before them.
@@ -25,50 +26,98 @@ pub struct Runs {
     pub(crate) points: Vec<Vec<String>>,
     /// In the order of grids, points and seeds.
     pub(crate) rows: Vec<Run>,
+    /// Has the figures.
+    pub(crate) store: &'a Store,
 }
 
 /// One run.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// Which of the points.
     pub(crate) point: usize,
     /// Its seed.
     pub(crate) seed: u64,
-    /// Its figures.
-    pub(crate) figures: Arc<Row>,
+    /// What the store knows it by.
+    pub(crate) key: Key,
 }
 
-impl Runs {
+/// Some runs and their figures.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    pub(crate) rows: &'a [Run],
+    figures: Columns,
+}
+
+impl Piece<'_> {
+    /// A figure of the run with this number in the piece.
+    pub(crate) fn figure(&self, run: usize, name: &str) -> Option<f64> {
+        self.figures.find_metric(run, name).flatten()
+    }
+}
+
+impl<'a> Runs<'a> {
     /// The runs of a study that were made.
-    pub fn from_study(study: &Study, stored: &Stored) -> Self {
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn from_study(study: &Study, store: &'a Store) -> Result<Self, StoreError> {
         let grids = &study.points.grids;
-        let made = |g: usize, p: usize| stored.rows(g, p);
+        let (mut axes, mut names) = (IndexSet::new(), IndexSet::new());
+        let axis_names = grids.iter().flat_map(|grid| &grid.axes).map(|axis| axis.name.clone());
+        axes.extend(axis_names);
+        let (mut points, mut rows) = (Vec::new(), Vec::new());
+        let mut last = None;
+        study.points.each_run(usize::MAX, &mut |run| {
+            if !store.has_run(&run.key) {
+                return;
+            }
+            if last.replace((run.grid, run.number)) != Some((run.grid, run.number)) {
+                let settings = list_settings(&run.point.scenario);
+                names.extend(settings.iter().map(|(name, _)| name.clone()));
+                points.push((run.grid, run.point.labels.clone(), settings));
+            }
+            rows.push(Run { point: points.len() - 1, seed: run.seed, key: run.key });
+        });
         let mut runs = Self {
-            axes: Vec::new(),
-            settings: Vec::new(),
+            axes: axes.into_iter().collect(),
+            settings: names.into_iter().collect(),
             metrics: Vec::new(),
             points: Vec::new(),
-            rows: Vec::new(),
+            rows,
+            store,
         };
-        let mut points = Vec::new();
-        for (g, grid) in grids.iter().enumerate() {
-            grid.axes.iter().for_each(|axis| add_name(&mut runs.axes, &axis.name));
-            for (p, point) in
-                grid.points.iter().enumerate().filter(|(p, _)| !made(g, *p).is_empty())
-            {
-                let settings = list_settings(&point.scenario);
-                settings.iter().for_each(|(name, _)| add_name(&mut runs.settings, name));
-                for (seed, figures) in grid.seeds.iter().zip(made(g, p)) {
-                    figures.iter().for_each(|(name, _)| add_name(&mut runs.metrics, name));
-                    let figures = Arc::clone(figures);
-                    runs.rows.push(Run { point: points.len(), seed: *seed, figures });
-                }
-                points.push((grid, point.labels.as_slice(), settings));
+        let cells = |(grid, labels, settings): &(usize, Vec<String>, Vec<(String, String)>)| {
+            grids.get(*grid).map(|grid| runs.point_cells(grid, labels, settings))
+        };
+        runs.points = points.iter().filter_map(cells).collect();
+        runs.settings.iter_mut().for_each(|name| name.insert_str(0, SETTING));
+        runs.metrics = runs.list_metrics()?;
+        Ok(runs)
+    }
+
+    /// The names of all figures, in the order in which the runs have them.
+    fn list_metrics(&self) -> Result<Vec<String>, StoreError> {
+        let keys: Vec<Key> = self.rows.iter().map(|run| run.key).collect();
+        let known = self.store.collect(&keys, Wanted::Only(&[]))?;
+        let mut names: IndexSet<&str> = IndexSet::new();
+        let mut last: &[String] = &[];
+        for run in 0..keys.len() {
+            let own = known.names_of(run);
+            // Runs of a point have the same ones, so most of them say nothing new.
+            if !std::ptr::eq(own, last) {
+                names.extend(own.iter().map(String::as_str));
+                last = own;
             }
         }
-        runs.points = points.into_iter().map(|(g, l, s)| runs.point_cells(g, l, &s)).collect();
-        runs.settings.iter_mut().for_each(|name| name.insert_str(0, SETTING));
-        runs
+        Ok(names.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The runs with their figures, in pieces that memory holds.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Result<Piece<'_>, StoreError>> {
+        self.rows.chunks(PIECE).map(|rows| {
+            let keys: Vec<Key> = rows.iter().map(|run| run.key).collect();
+            Ok(Piece { rows, figures: self.store.collect(&keys, Wanted::All)? })
+        })
     }
 
     /// Grid, axes and settings of a point, in the order of the columns.
@@ -128,12 +177,6 @@ fn flatten_value(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
         }
         Value::String(text) => out.push((name.to_owned(), text.clone())),
         other => out.push((name.to_owned(), other.to_string())),
-    }
-}
-
-fn add_name(list: &mut Vec<String>, name: &str) {
-    if !list.iter().any(|known| known == name) {
-        list.push(name.to_owned());
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use polypath_experiments::evaluate::{Evaluator, Verdict};
 use polypath_experiments::experiment::{Figure, MAIN, Table};
 use polypath_experiments::output::Output;
-use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge_study};
-use polypath_experiments::store::Store;
+use polypath_experiments::reproduce::{ExperimentReport, Study, judge_study};
+use polypath_experiments::store::{Store, StoreError};
 use polypath_policies::profile::Profile;
 
 use crate::chapter::Chapter;
@@ -62,6 +62,9 @@ pub enum ReportError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The runs cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A file could not be written.
     #[error("{}: cannot be written: {problem}", path.display())]
     File {
@@ -91,9 +94,9 @@ pub fn write_report(
 ) -> Result<Report, ReportError> {
     let (mut experiments, mut drawings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     for study in studies {
-        let (report, stored) = judge_study(study, store);
+        let (report, stored) = judge_study(study, store)?;
         let folder = to.folder.join(&report.id);
-        write_runs(&folder, study, &stored)?;
+        write_runs(&folder, study, store)?;
         let exhibits = Exhibits { study, report: &report, evaluator: Evaluator::new(&stored) };
         drawings.push(exhibits.draw_into(&folder)?);
         tables.push(exhibits.tabulate_into(&folder)?);
@@ -119,9 +122,9 @@ pub fn write_report(
 /// Writes a table of a study's runs into a folder, and says where the CSV file is.
 ///
 /// # Errors
-/// When a file cannot be written.
-pub fn write_runs(folder: &Path, study: &Study, stored: &Stored) -> Result<PathBuf, ReportError> {
-    let runs = Runs::from_study(study, stored);
+/// When a file cannot be written, or the store not be read.
+pub fn write_runs(folder: &Path, study: &Study, store: &Store) -> Result<PathBuf, ReportError> {
+    let runs = Runs::from_study(study, store)?;
     let path = folder.join("runs.csv");
     let mut out = create_file(&path)?;
     write_csv(&runs, &mut out)

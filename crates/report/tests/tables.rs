@@ -60,7 +60,7 @@ fn tables_have_axes_down_and_across_and_a_unit_per_row() {
     let study = prepare_study(Experiment::from_file(&path).unwrap(), Options::default()).unwrap();
     let mut store = Store::open(&folder.path().join("store")).unwrap();
     execute_jobs(&collect_jobs([&study]), &mut store, &|_| {}).unwrap();
-    let (_, stored) = judge_study(&study, &store);
+    let (_, stored) = judge_study(&study, &store).unwrap();
     let filled = tabulate_results(&study.experiment.tables[0], &Evaluator::new(&stored)).unwrap();
     let (heading, rows) = &filled.panels[0];
     assert_eq!((heading.as_str(), filled.panels.len()), ("", 1));

@@ -84,6 +84,13 @@ impl Source {
         self
     }
 
+    /// The same, whose files `wrap` makes of those it has.
+    #[must_use]
+    pub fn wrap_files(mut self, wrap: impl FnOnce(Arc<dyn Files>) -> Arc<dyn Files>) -> Self {
+        self.files = wrap(self.files);
+        self
+    }
+
     /// Sets a field, over what the file says.
     ///
     /// # Errors

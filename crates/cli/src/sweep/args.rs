@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use polypath_report::TableFormat;
 
+use crate::shards::PlanArgs;
+
 /// What stands below the options.
 pub(crate) const SWEEP_HELP: &str = "\
 Each row is a point; of two axes and more the last one goes across. Figures are
@@ -15,12 +17,16 @@ Examples:
   polypath sweep crossing.toml --axis path.B.delay=10ms..100ms/30ms --seeds 8
   polypath sweep crossing.toml --axis path.B.loss=0%,1%,2% \\
       --axis stack.path-scheduler=rr,min-rtt --ci 2% --plot losses.pdf
-  polypath sweep crossing.toml --axis path.B.loss=0%,1% --format latex";
+  polypath sweep crossing.toml --axis path.B.loss=0%,1% --format latex
+  polypath sweep crossing.toml --axis path.B.loss=0%,1% --plan plan
+  polypath sweep --watch out
+  polypath sweep --from 'out/*.seg' --ci 2% --plan next";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SweepArgs {
-    /// Scenario file (TOML).
-    pub(crate) scenario: PathBuf,
+    /// Scenario file (TOML). Segments have theirs with them.
+    #[arg(required_unless_present_any = ["from", "watch"], conflicts_with_all = ["from", "watch"])]
+    pub(crate) scenario: Option<PathBuf>,
     /// One more axis: FIELD=FIRST..LAST/STEP or FIELD=A,B,C; may be repeated.
     #[arg(long, value_name = "FIELD=VALUES")]
     pub(crate) axis: Vec<String>,
@@ -37,9 +43,17 @@ pub(crate) struct SweepArgs {
     /// Add seeds until every 95 % interval is at most this share of its mean, such as 2%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) ci: Option<String>,
+    #[command(flatten)]
+    pub(crate) shards: PlanArgs,
+    /// Say how far the shards in this folder are until all are whole, and run nothing.
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    pub(crate) watch: Vec<PathBuf>,
     /// Folder for the runs; those found there are not made again.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub(crate) out: PathBuf,
+    /// Write runs.csv also of more than 100,000 runs.
+    #[arg(long)]
+    pub(crate) export: bool,
     /// Draw the metrics over the first axis with numbers into this file; its ending says the
     /// format: .svg, .png or .pdf. `polypath plot` draws the same runs in other ways.
     #[arg(long, value_name = "FILE")]

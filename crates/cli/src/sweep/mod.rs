@@ -1,31 +1,68 @@
 //! `polypath sweep`.
 
 mod args;
+mod from;
+mod show;
 mod table;
 
+use std::path::Path;
 use std::sync::Mutex;
 
-use polypath_experiments::evaluate::Evaluator;
-use polypath_experiments::experiment::{
-    Axis as GridAxis, Figure, Quantity, Selection, parse_amount,
-};
-use polypath_experiments::reproduce::{Seeds, Stored, Study, SweepError, Swept};
+use polypath_experiments::experiment::parse_amount;
+use polypath_experiments::reproduce::{FIRST_SEEDS, Seeds, SweepError, run_sweep};
 use polypath_experiments::store::Store;
 use polypath_experiments::sweep::{Point, expand_sweep};
-use polypath_report::figure::{Diagram, build_diagrams};
-use polypath_report::write_runs;
 use polypath_run::read_scenario;
 use polypath_scenario::{Assignment, Axis, Policies, Scalar, Source};
+use polypath_shards::{Plan, SeedRange};
 
 pub(crate) use self::args::{SWEEP_HELP, SweepArgs};
+use self::show::Shown;
 use crate::failure::Failure;
+use crate::input;
 use crate::plot::Canvas;
 use crate::progress::advance_shared_bar;
+use crate::shards::{watch, write_plan};
+use crate::store::tell_damage;
 use crate::talk::Talk;
-use crate::{input, output};
 
 pub(crate) fn sweep(args: &SweepArgs, talk: Talk, policies: &Policies) -> Result<(), Failure> {
-    let mut source = input::read_source(&args.scenario, &args.set, talk, policies)?;
+    if !args.watch.is_empty() {
+        return watch(&args.watch, args.json, talk);
+    }
+    if !args.shards.from.is_empty() {
+        return from::sweep_from(args, talk);
+    }
+    let file = args.scenario.as_deref().unwrap_or(Path::new("-"));
+    let (source, axes) = read_swept(args, file, talk, policies)?;
+    let canvas = open_canvas(args, !axes.is_empty())?;
+    let (seeds, metrics) = (choose_seeds(args, &source)?, choose_metrics(args, &source)?);
+    if let Some(folder) = &args.shards.plan {
+        let to = match seeds {
+            Seeds::Count(count) => count,
+            Seeds::Precision(_) => FIRST_SEEDS,
+        };
+        let plan = Plan::of_sweep(source, policies, SeedRange { from: 0, to }, &metrics)?;
+        return write_plan(&plan, folder, args.json, talk);
+    }
+    let mut store = open_store(args, &source, policies, talk)?;
+    let progress = Mutex::new(talk.progress());
+    let report = |done| advance_shared_bar(&progress, done);
+    let swept = run_sweep(source, seeds, &metrics, &mut store, &report).map_err(failure_of)?;
+    store.settle().map_err(Failure::run_failed)?;
+    drop(progress);
+    Shown { args, name: file, metrics: &metrics, canvas, talk }.show(&swept, &store)?;
+    swept.failed.map_or(Ok(()), |error| Err(Failure::run_failed(error)))
+}
+
+/// The scenario with the axes of the command line, and all axes.
+fn read_swept(
+    args: &SweepArgs,
+    file: &Path,
+    talk: Talk,
+    policies: &Policies,
+) -> Result<(Source, Vec<Axis>), Failure> {
+    let mut source = input::read_source(file, &args.set, talk, policies)?;
     let mut axes = read_scenario(&source)?.sweep;
     for text in &args.axis {
         let axis = parse_axis(text)?;
@@ -39,40 +76,26 @@ pub(crate) fn sweep(args: &SweepArgs, talk: Talk, policies: &Policies) -> Result
         refuse_swept_field(&axes, &text.parse()?, &format!("--set {text}"))?;
     }
     source.set_axes(&axes)?;
+    Ok((source, axes))
+}
+
+fn open_canvas(args: &SweepArgs, has_axes: bool) -> Result<Option<Canvas>, Failure> {
     let canvas = args.plot.as_ref().map(|path| Canvas::file(path, "--plot", None)).transpose()?;
-    if canvas.is_some() && axes.is_empty() {
+    if canvas.is_some() && !has_axes {
         let problem =
             "--plot: no axis to draw over (allowed: with --axis, or [[sweep]] in the file)";
         return Err(Failure::bad_input(problem));
     }
-    let mut store = open_store(args, &source, policies, talk)?;
-    let progress = Mutex::new(talk.progress());
-    let report = |done| advance_shared_bar(&progress, done);
-    let seeds = choose_seeds(args, &source)?;
-    let metrics = choose_metrics(args, &source)?;
-    let swept =
-        polypath_experiments::reproduce::run_sweep(source, seeds, &metrics, &mut store, &report);
-    let Swept { study, stored, rows, failed } = swept.map_err(|error| match error {
+    Ok(canvas)
+}
+
+fn failure_of(error: SweepError) -> Failure {
+    match error {
         SweepError::Scenario(error) => Failure::from(error),
         SweepError::Metric(_) => Failure::bad_input(format!("--metric: {error}")),
         SweepError::Run(error) => Failure::run_failed(error),
-    })?;
-    store.sort_tables().map_err(Failure::run_failed)?;
-    drop(progress);
-    let name = args.scenario.file_stem().unwrap_or_default();
-    let folder = args.out.join(name);
-    let path = write_runs(&folder, &study, &stored)?;
-    talk.say(format_args!("runs: {}", path.display()));
-    if let (Some(canvas), Some(file)) = (canvas, &args.plot) {
-        canvas.draw(&draw_metrics(&study, &stored, &metrics)?)?;
-        talk.say(format_args!("figure: {}", file.display()));
+        SweepError::Store(error) => Failure::run_failed(error),
     }
-    if args.json {
-        output::print_json(&rows)?;
-    } else {
-        output::print_text(&table::format_sweep(&study, &rows, &metrics, args.format))?;
-    }
-    failed.map_or(Ok(()), |error| Err(Failure::run_failed(error)))
 }
 
 /// Runs of before are found again, unless a scheduler of the user's may have changed meanwhile.
@@ -87,7 +110,9 @@ fn open_store(
         talk.say("a path scheduler has no version: its runs are made anew each time");
         return Ok(Store::in_memory());
     }
-    Store::open(&args.out.join("runs")).map_err(Failure::run_failed)
+    let store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
+    tell_damage(store.damage(), talk);
+    Ok(store)
 }
 
 /// What an axis sets at every point cannot be set for all of them.
@@ -112,36 +137,6 @@ fn refuse_swept_field(axes: &[Axis], set: &Assignment, words: &str) -> Result<()
     Ok(())
 }
 
-/// A diagram of each metric over the first axis with numbers; the others make the curves.
-fn draw_metrics(
-    study: &Study,
-    stored: &Stored,
-    metrics: &[String],
-) -> Result<Vec<Diagram>, Failure> {
-    let axes = study.points.grids.iter().flat_map(|grid| &grid.axes);
-    let axes: Vec<&GridAxis> = axes.collect();
-    let several = |axis: &&&GridAxis| axis.labels.len() > 1;
-    let numbers = |axis: &&&GridAxis| axis.labels.iter().all(|label| parse_amount(label).is_some());
-    let found = axes.iter().filter(several).find(numbers).or_else(|| axes.iter().find(several));
-    let Some(x) = found.or(axes.first()) else { return Ok(Vec::new()) };
-    let others = axes.iter().filter(|axis| axis.name != x.name && axis.labels.len() > 1);
-    let curves: Vec<String> = others.map(|axis| axis.name.clone()).collect();
-    let evaluator = Evaluator::new(stored);
-    let mut drawn = Vec::new();
-    for metric in metrics {
-        let figure = Figure {
-            title: format!("{metric} over {}", x.name),
-            x: Some(x.name.clone()),
-            curves: curves.clone(),
-            y: Some(Quantity::Metric { metric: metric.clone(), at: Selection::default() }),
-            ..Figure::default()
-        };
-        let diagrams = build_diagrams(&figure, &evaluator, &[], &[]);
-        drawn.extend(diagrams.map_err(|why| Failure::run_failed(why.text()))?);
-    }
-    Ok(drawn)
-}
-
 /// Those of the command line, or those of the scenario, or goodput.
 fn choose_metrics(args: &SweepArgs, source: &Source) -> Result<Vec<String>, Failure> {
     let given = [args.metric.clone(), read_scenario(source)?.metrics];
@@ -149,11 +144,17 @@ fn choose_metrics(args: &SweepArgs, source: &Source) -> Result<Vec<String>, Fail
     Ok(given.unwrap_or_else(|| vec!["goodput".to_owned()]))
 }
 
+/// The share of `--ci`.
+fn read_precision(args: &SweepArgs) -> Result<Option<f64>, Failure> {
+    let Some(share) = &args.ci else { return Ok(None) };
+    let wanted = parse_amount(share).filter(|share| *share > 0.0 && *share < 1.0);
+    let refused = || Failure::bad_input(format!("--ci {share}: expected a share, such as 2%"));
+    wanted.map(Some).ok_or_else(refused)
+}
+
 fn choose_seeds(args: &SweepArgs, source: &Source) -> Result<Seeds, Failure> {
-    if let Some(share) = &args.ci {
-        let wanted = parse_amount(share).filter(|share| *share > 0.0 && *share < 1.0);
-        let refused = || Failure::bad_input(format!("--ci {share}: expected a share, such as 2%"));
-        return wanted.map(Seeds::Precision).ok_or_else(refused);
+    if let Some(share) = read_precision(args)? {
+        return Ok(Seeds::Precision(share));
     }
     let own = read_scenario(source)?.seeds.count;
     Ok(Seeds::Count(args.seeds.unwrap_or(own)))

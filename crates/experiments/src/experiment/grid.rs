@@ -1,5 +1,7 @@
 //! The points of an experiment.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use polypath_run::read_scenario;
 use polypath_scenario::{Assignment, Scalar, Scenario, ScenarioError, Source};
@@ -38,7 +40,7 @@ pub struct GridPoint {
     /// One label per axis, in the order of the axes.
     pub labels: Vec<String>,
     /// What is run here.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
 }
 
 /// How an experiment is run.
@@ -103,7 +105,7 @@ impl Experiment {
             .into_iter()
             .map(|point| GridPoint {
                 labels: point.labels.iter().map(|(_, label)| label.clone()).collect(),
-                scenario: point.scenario,
+                scenario: Arc::new(point.scenario),
             })
             .collect();
         let axes = list_axes(&source, &points)?;

@@ -48,10 +48,10 @@ pub fn execute_jobs(
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<usize, ExecuteError> {
-    let missing: Vec<&Job> = jobs.iter().filter(|job| store.find_row(&job.key).is_none()).collect();
+    let missing: Vec<&Job> = jobs.iter().filter(|job| !store.has_run(&job.key)).collect();
     let total: f64 = missing.iter().map(|job| estimate_cost(job)).sum();
     let shared = Mutex::new((store, 0.0, Vec::new()));
-    missing.par_iter().enumerate().try_for_each(|(number, job)| {
+    let made = missing.par_iter().enumerate().try_for_each(|(number, job)| {
         let made = run_job(job);
         // A panic elsewhere cannot leave a row half added: it is one insertion.
         let mut guard = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,8 +64,12 @@ pub fn execute_jobs(
         *done += estimate_cost(job);
         progress(*done / total);
         Ok::<(), ExecuteError>(())
-    })?;
-    let (_, _, mut failed) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    });
+    let (store, _, mut failed) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Also those of before an error.
+    let flushed = store.flush();
+    made?;
+    flushed?;
     failed.sort_by_key(|(number, _)| *number);
     match failed.first().and_then(|(number, error)| Some((missing.get(*number)?, error))) {
         None => Ok(missing.len()),
@@ -78,10 +82,13 @@ pub fn execute_jobs(
 }
 
 /// Why there is no row of a job.
-enum JobError {
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
     /// The run failed, which says nothing of others.
+    #[error(transparent)]
     Failed(RunError),
     /// It cannot be made at all.
+    #[error(transparent)]
     Impossible(ExecuteError),
 }
 
@@ -98,7 +105,10 @@ fn describe_scheduler(job: &Job) -> String {
 }
 
 /// The metrics of a run.
-fn run_job(job: &Job) -> Result<Row, JobError> {
+///
+/// # Errors
+/// When it fails or cannot be made.
+pub fn run_job(job: &Job) -> Result<Row, JobError> {
     let spec = world_spec(&job.scenario, job.traced)?;
     let limits = limit::of_world(&spec, job.seed);
     if !job.traced {
@@ -112,8 +122,9 @@ fn run_job(job: &Job) -> Result<Row, JobError> {
     Ok(Row::from_metrics(metrics::compute_metrics(&result, &limits, Some(probe))))
 }
 
-/// A guess at how long a run takes: by the time it simulates, where that is known.
-fn estimate_cost(job: &Job) -> f64 {
+/// A guess at how long a run takes, in about ms of one core: by the time it simulates, where that is
+/// known.
+pub fn estimate_cost(job: &Job) -> f64 {
     let time = &job.scenario.time;
     let seconds =
         |delay: Option<polypath_scenario::units::Delay>| delay.map_or(0.0, |d| d.as_secs_f64());

@@ -6,11 +6,12 @@ use serde::Serialize;
 use super::claim::{ClaimReport, judge_claim};
 use super::deviation::{Deviation, find_deviations};
 use super::paper::read_beside;
+use super::points::{Points, Stored};
 use super::reading::{ReadingReport, judge_by_readings, report_readings};
-use super::study::{Points, Stored, Study, concerns_claim};
+use super::study::{Study, concerns_claim};
 use crate::evaluate::{Comparison, Evaluator, Verdict};
 use crate::experiment::{Alternative, Claim, Paper};
-use crate::store::Store;
+use crate::store::{Store, StoreError, Wanted};
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -66,14 +67,19 @@ pub struct Flip {
 }
 
 /// Judges a study by what the store holds.
-pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
-    let stored = study.points.find_stored(store);
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn judge_study(study: &Study, store: &Store) -> Result<(ExperimentReport, Stored), StoreError> {
+    let stored = study.points.find_stored(store, Wanted::All)?;
     let evaluator = Evaluator::new(&stored);
     let readings: Vec<(&str, Stored)> = study
         .readings
         .iter()
-        .map(|(reading, points)| (reading.name.as_str(), points.find_stored(store)))
-        .collect();
+        .map(|(reading, points)| {
+            Ok((reading.name.as_str(), points.find_stored(store, Wanted::All)?))
+        })
+        .collect::<Result<_, StoreError>>()?;
     let claims = study.experiment.claims.iter();
     let claims: Vec<ClaimReport> =
         claims.map(|claim| claim_report(claim, &stored, &readings)).collect();
@@ -87,10 +93,10 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         paper: study.experiment.paper.clone(),
         readings: report_readings(study, &claims),
         deviations: find_deviations(&study.experiment, &evaluator),
-        sensitivity: judge_sensitivity(study, store),
+        sensitivity: judge_sensitivity(study, store)?,
         claims,
     };
-    (report, stored)
+    Ok((report, stored))
 }
 
 fn claim_report(claim: &Claim, results: &Stored, readings: &[(&str, Stored)]) -> ClaimReport {
@@ -113,22 +119,22 @@ fn claim_report(claim: &Claim, results: &Stored, readings: &[(&str, Stored)]) ->
 }
 
 /// Both sides have the seeds of the alternative: with fewer seeds alone a verdict may turn unclear.
-fn judge_sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
+fn judge_sensitivity(study: &Study, store: &Store) -> Result<Vec<SensitivityReport>, StoreError> {
     let report = |(alternative, points): &(Alternative, Points)| {
         let seeds = points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0);
-        let base = study.points.stored_first(seeds, store);
-        let stored = points.find_stored(store);
+        let base = study.points.stored_first(seeds, store, Wanted::All)?;
+        let stored = points.find_stored(store, Wanted::All)?;
         let claims = study.experiment.claims.iter();
         let concerned: Vec<&Claim> =
             claims.filter(|claim| concerns_claim(alternative, &claim.id)).collect();
         let flips = concerned.iter().filter_map(|claim| find_flip(claim, &base, &stored));
-        SensitivityReport {
+        Ok(SensitivityReport {
             name: alternative.name.clone(),
             why: alternative.why.clone(),
             seeds,
             judged: concerned.len(),
             flips: flips.collect(),
-        }
+        })
     };
     study.alternatives.iter().map(report).collect()
 }

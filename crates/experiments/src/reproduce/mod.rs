@@ -5,15 +5,20 @@ mod deviation;
 mod execute;
 mod judge;
 mod paper;
+mod points;
 mod reading;
 mod study;
 mod sweep;
 
 pub use claim::{ClaimReport, ReadingFinding};
 pub use deviation::Deviation;
-pub use execute::{ExecuteError, execute_jobs};
+pub use execute::{ExecuteError, JobError, estimate_cost, execute_jobs, run_job};
 pub use judge::{ExperimentReport, Flip, SensitivityReport, judge_study};
 pub use paper::PaperFigureReport;
+pub use points::{PointRun, Points, Stored};
 pub use reading::ReadingReport;
-pub use study::{Job, Options, Stored, Study, collect_jobs, prepare_study};
-pub use sweep::{Measured, Seeds, SweepError, SweepRow, Swept, point_bindings, run_sweep};
+pub use study::{Job, Options, Study, collect_jobs, prepare_study};
+pub use sweep::{
+    FIRST_SEEDS, Measured, Seeds, SweepError, SweepRow, Swept, judge_sweep, next_seeds,
+    point_bindings, prepare_sweep, run_sweep, widest_interval,
+};

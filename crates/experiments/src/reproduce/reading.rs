@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::claim::{ClaimReport, ReadingFinding, judge_claim};
-use super::study::{Stored, Study};
+use super::points::{Points, Stored};
+use super::study::Study;
 use crate::evaluate::Verdict;
 use crate::experiment::Claim;
 
@@ -32,7 +33,7 @@ pub(super) fn judge_by_readings(claim: &Claim, readings: &[(&str, Stored)]) -> V
 
 /// The readings of a study, and how many of its claims hold by each.
 pub(super) fn report_readings(study: &Study, claims: &[ClaimReport]) -> Vec<ReadingReport> {
-    let report = |(reading, points): &(crate::experiment::Alternative, super::study::Points)| {
+    let report = |(reading, points): &(crate::experiment::Alternative, Points)| {
         let holds =
             |claim: &&ClaimReport| claim.finding_by(&reading.name).verdict == Verdict::Holds;
         ReadingReport {

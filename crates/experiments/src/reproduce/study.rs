@@ -9,9 +9,10 @@ use polypath_scenario::profile::Layers;
 use polypath_scenario::{Scenario, ScenarioError};
 use polypath_sim::RunResult;
 
-use crate::evaluate::{GridTable, Results, Sample, check_experiment, collect_needs};
+use super::points::{Points, Run};
+use crate::evaluate::{check_experiment, collect_needs};
 use crate::experiment::{Alternative, Experiment, Figure, Grid, Quantity, Variant};
-use crate::store::{Key, Row, Store};
+use crate::store::Key;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,23 +38,6 @@ pub struct Study {
     pub alternatives: Vec<(Alternative, Points)>,
     /// How it was run.
     pub options: Options,
-}
-
-/// Points to run.
-#[derive(Debug)]
-pub struct Points {
-    /// All grids.
-    pub grids: Vec<Grid>,
-    /// Grids and points that are run; the others are not needed.
-    run: Vec<Vec<Run>>,
-}
-
-/// How a point is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Run {
-    Not,
-    Plain,
-    Traced,
 }
 
 /// A run.
@@ -92,10 +76,10 @@ pub fn prepare_study(experiment: Experiment, options: Options) -> Result<Study, 
         if alternative.reading || options.sensitivity {
             let run = needed_points(&experiment, alternative, &grids);
             let list = if alternative.reading { &mut readings } else { &mut alternatives };
-            list.push((alternative.clone(), Points { grids, run }));
+            list.push((alternative.clone(), Points::new(grids, run)));
         }
     }
-    Ok(Study { experiment, points: Points { grids, run }, readings, alternatives, options })
+    Ok(Study { experiment, points: Points::new(grids, run), readings, alternatives, options })
 }
 
 impl Study {
@@ -206,96 +190,12 @@ pub fn collect_jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job
     for study in studies {
         let others = study.readings.iter().chain(&study.alternatives).map(|(_, points)| points);
         for points in std::iter::once(&study.points).chain(others) {
-            jobs.extend(points.list_jobs().filter(|job| known.insert(job.key)));
+            points.each_run(usize::MAX, &mut |run| {
+                if known.insert(run.key) {
+                    jobs.push(run.to_job());
+                }
+            });
         }
     }
     jobs
-}
-
-impl Points {
-    fn list_jobs(&self) -> impl Iterator<Item = Job> {
-        let of_grid = |(grid, run): (&Grid, &Vec<Run>)| {
-            let chosen = grid.points.iter().zip(run).filter(|(_, run)| **run != Run::Not);
-            let of_point = |(point, run): (&crate::experiment::GridPoint, &Run)| {
-                let (scenario, traced) = (Arc::new(point.scenario.clone()), *run == Run::Traced);
-                grid.seeds
-                    .iter()
-                    .map(|seed| {
-                        let key = Key::of_run(&scenario, *seed, traced);
-                        Job { key, scenario: Arc::clone(&scenario), seed: *seed, traced }
-                    })
-                    .collect::<Vec<_>>()
-            };
-            chosen.flat_map(of_point).collect::<Vec<_>>()
-        };
-        self.grids.iter().zip(&self.run).flat_map(of_grid)
-    }
-
-    /// Their rows in the store; points that were not run have none.
-    pub fn find_stored(&self, store: &Store) -> Stored {
-        self.stored_first(usize::MAX, store)
-    }
-
-    /// Likewise, but of so many seeds only.
-    pub fn stored_first(&self, count: usize, store: &Store) -> Stored {
-        let row = |point: &crate::experiment::GridPoint, run: &Run, seed: &u64| {
-            store.find_row(&Key::of_run(&point.scenario, *seed, *run == Run::Traced))
-        };
-        let rows = self.grids.iter().zip(&self.run).map(|(grid, run)| {
-            let points = grid.points.iter().zip(run).map(|(point, run)| {
-                let seeds = grid.seeds.iter().take(count).filter(|_| *run != Run::Not);
-                seeds.filter_map(|seed| row(point, run, seed)).collect()
-            });
-            points.collect()
-        });
-        Stored {
-            tables: self.grids.iter().map(GridTable::from_grid).collect(),
-            rows: rows.collect(),
-        }
-    }
-}
-
-/// The rows of some points.
-#[derive(Debug)]
-pub struct Stored {
-    tables: Vec<GridTable>,
-    /// By grid, point and seed.
-    rows: Vec<Vec<Vec<Arc<Row>>>>,
-}
-
-impl Stored {
-    /// Rows of a point in the order of the seeds.
-    pub fn rows(&self, grid: usize, point: usize) -> &[Arc<Row>] {
-        let rows = self.rows.get(grid).and_then(|points| points.get(point));
-        rows.map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-impl Results for Stored {
-    fn grid(&self, name: &str) -> Option<&GridTable> {
-        self.tables.iter().find(|table| table.name == name)
-    }
-
-    fn grid_names(&self) -> Vec<&str> {
-        self.tables.iter().map(|table| table.name.as_str()).collect()
-    }
-
-    fn sample(&self, grid: &GridTable, point: usize, metric: &str) -> Sample {
-        let at = self.tables.iter().position(|table| table.name == grid.name);
-        let rows = at.map(|at| self.rows(at, point)).unwrap_or_default();
-        let cells: Option<Vec<Option<f64>>> =
-            rows.iter().map(|row| row.find_metric(metric)).collect();
-        match cells {
-            None => Sample::Unknown,
-            Some(cells) if cells.is_empty() => Sample::Missing(0, 0),
-            Some(cells) => {
-                let values: Vec<f64> = cells.iter().copied().flatten().collect();
-                if values.len() == cells.len() {
-                    Sample::Values(values)
-                } else {
-                    Sample::Missing(cells.len() - values.len(), cells.len())
-                }
-            }
-        }
-    }
 }

@@ -4,14 +4,17 @@ use polypath_run::metrics;
 use polypath_scenario::{ScenarioError, Source};
 
 use super::execute::{ExecuteError, execute_jobs};
-use super::study::{Stored, Study, collect_jobs};
+use super::points::Stored;
+use super::study::{Study, collect_jobs};
 use crate::evaluate::{Bindings, Evaluator, GridTable};
 use crate::experiment::{Experiment, Figure, Quantity, Selection};
 use crate::stats::Interval;
-use crate::store::Store;
+use crate::store::{Store, StoreError, Wanted};
 
 /// Seeds per point, at most, however wide the interval.
 const MAX_SEEDS: u32 = 1000;
+/// Seeds per point that tell first how wide the intervals are.
+pub const FIRST_SEEDS: u32 = 4;
 
 /// How many seeds a sweep uses.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +54,7 @@ pub struct Measured {
 pub struct Swept {
     /// The points.
     pub study: Study,
-    /// Their runs.
+    /// Their runs: the metrics that were asked for.
     pub stored: Stored,
     /// A row for each point.
     pub rows: Vec<SweepRow>,
@@ -70,35 +73,75 @@ pub fn run_sweep(
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<Swept, SweepError> {
-    // A figure for each metric: those that need traces get them.
-    let shown =
-        metrics.iter().map(|name| Figure { y: Some(metric_quantity(name)), ..Figure::default() });
-    let mut experiment = Experiment::from_scenario(source);
-    experiment.figures = shown.collect();
     let mut count = match seeds {
         Seeds::Count(count) => count,
-        Seeds::Precision(_) => 4,
+        Seeds::Precision(_) => FIRST_SEEDS,
     };
     loop {
-        let study = Study::without_claims(experiment.clone(), count)?;
-        check_metrics(&study, metrics)?;
+        let study = prepare_sweep(source.clone(), count, metrics)?;
         let failed = match execute_jobs(&collect_jobs([&study]), store, progress) {
             Err(error @ ExecuteError::Failed { .. }) => Some(error),
             done => done.map(|_| None)?,
         };
-        let stored = study.points.find_stored(store);
-        let rows = sweep_rows(&study, &stored, metrics);
-        let wide = |share: f64| {
-            let all = rows.iter().flat_map(|row| &row.metrics).filter_map(|(_, value)| *value);
-            all.into_iter().any(|value| value.half > share * value.mean.abs())
-        };
+        let (stored, rows) = judge_sweep(&study, metrics, store)?;
         match seeds {
-            Seeds::Precision(share) if failed.is_none() && wide(share) && count < MAX_SEEDS => {
+            Seeds::Precision(share)
+                if failed.is_none() && widest_interval(&rows) > share && count < MAX_SEEDS =>
+            {
                 count = (count * 3 / 2).min(MAX_SEEDS);
             }
             _ => return Ok(Swept { study, stored, rows, failed }),
         }
     }
+}
+
+/// What is run for a sweep with so many seeds.
+///
+/// # Errors
+/// When the scenario is wrong or has no such metric.
+pub fn prepare_sweep(source: Source, seeds: u32, metrics: &[String]) -> Result<Study, SweepError> {
+    // A figure for each metric: those that need traces get them.
+    let shown =
+        metrics.iter().map(|name| Figure { y: Some(metric_quantity(name)), ..Figure::default() });
+    let mut experiment = Experiment::from_scenario(source);
+    experiment.figures = shown.collect();
+    let study = Study::without_claims(experiment, seeds)?;
+    check_metrics(&study, metrics)?;
+    Ok(study)
+}
+
+/// What the store has of a sweep.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn judge_sweep(
+    study: &Study,
+    metrics: &[String],
+    store: &Store,
+) -> Result<(Stored, Vec<SweepRow>), StoreError> {
+    let stored = study.points.find_stored(store, Wanted::Only(metrics))?;
+    let rows = sweep_rows(study, &stored, metrics);
+    Ok((stored, rows))
+}
+
+/// The half width of the widest interval, as a share of its mean.
+pub fn widest_interval(rows: &[SweepRow]) -> f64 {
+    let all = rows.iter().flat_map(|row| &row.metrics).filter_map(|(_, value)| *value);
+    // Nothing about nothing is no interval; a width about nothing is as wide as can be.
+    let share = |value: Measured| match value.half {
+        0.0 => 0.0,
+        half => half / value.mean.abs(),
+    };
+    all.map(share).fold(0.0, f64::max)
+}
+
+/// How many seeds the next round takes, so that an interval that is so many times as wide as wanted
+/// becomes narrow enough: half widths shrink with the square root. At most four times as many, for
+/// few seeds tell little of the spread.
+pub fn next_seeds(count: u32, times_too_wide: f64) -> u32 {
+    let least = count.saturating_mul(3) / 2;
+    let wanted = f64::from(count) * times_too_wide * times_too_wide;
+    (wanted.ceil() as u32).clamp(least, count.saturating_mul(4)).min(MAX_SEEDS)
 }
 
 /// Every metric exists at some point.
@@ -126,6 +169,9 @@ pub enum SweepError {
     /// A run could not be made.
     #[error(transparent)]
     Run(#[from] ExecuteError),
+    /// The runs cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 fn sweep_rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {

@@ -13,7 +13,10 @@ pub struct Key(u128);
 impl Key {
     /// The key of these bytes.
     pub fn from_content(bytes: &[u8]) -> Self {
-        let digest = Sha256::digest(bytes);
+        Self::of_digest(&Sha256::digest(bytes))
+    }
+
+    fn of_digest(digest: &[u8]) -> Self {
         let half = digest.iter().take(16);
         Self(half.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
@@ -21,6 +24,32 @@ impl Key {
     /// The key of a run: stack, scenario without what only people read, seed, and whether it was
     /// traced.
     pub fn of_run(scenario: &Scenario, seed: u64, traced: bool) -> Self {
+        RunKeys::new(scenario, traced).of_seed(seed)
+    }
+
+    /// Its bytes, most significant first.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// The key of these bytes.
+    pub const fn of_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+/// The keys of a scenario's runs, of which only the seed differs.
+#[derive(Clone, Debug)]
+pub struct RunKeys {
+    /// Of what stands before the seed.
+    head: Sha256,
+    /// What stands behind it.
+    tail: String,
+}
+
+impl RunKeys {
+    /// The keys of this scenario's runs.
+    pub fn new(scenario: &Scenario, traced: bool) -> Self {
         let bare = Scenario {
             title: None,
             description: None,
@@ -35,9 +64,14 @@ impl Key {
         let traces: String = bare.traces().map(|trace| format!("\n{}", trace.digest())).collect();
         // Own schedulers without a version have no lasting key: who keeps runs refuses them.
         let own = scenario.scheduler_versions().unwrap_or_default();
-        Self::from_content(
-            format!("{}\n{json}\n{seed}\n{traced}{traces}{own}", stack_version()).as_bytes(),
-        )
+        let head = Sha256::new_with_prefix(format!("{}\n{json}\n", stack_version()));
+        Self { head, tail: format!("\n{traced}{traces}{own}") }
+    }
+
+    /// The key of the run with this seed.
+    pub fn of_seed(&self, seed: u64) -> Key {
+        let whole = self.head.clone().chain_update(seed.to_string()).chain_update(&self.tail);
+        Key::of_digest(&whole.finalize())
     }
 }
 

@@ -1,67 +1,60 @@
-//! Results on disk: one CSV row per run, found again by what was run.
+//! Finished runs, found again by what was run: segments on disk, an index in memory.
 
+mod block;
+mod columns;
+mod folder;
+mod index;
 mod key;
+mod legacy;
+mod lines;
+mod row;
+mod segment;
+mod writer;
 
-pub use key::{Key, stack_version};
-
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use polypath_run::metrics::MetricValues;
+pub use block::Kind;
+pub use columns::{Columns, Wanted};
+pub use key::{Key, RunKeys, stack_version};
+pub use lines::{LineWriter, Texts, glance_at_segment, read_texts};
+pub use row::Row;
+pub use segment::Damage;
 
-/// The metrics of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    names: Arc<[String]>,
-    values: Vec<Option<f64>>,
-}
+use block::Rows;
+use folder::Folder;
+use index::Index;
+use segment::{FIRST, Place, open_segment, read_body, scan_segment};
+use writer::{Writer, Written};
 
-impl Row {
-    /// The row that holds these metrics.
-    pub fn from_metrics(metrics: MetricValues) -> Self {
-        let (names, values): (Vec<_>, _) = metrics.0.into_iter().unzip();
-        Self { names: names.into(), values }
-    }
-
-    /// Names and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<f64>)> {
-        self.names.iter().map(String::as_str).zip(self.values.iter().copied())
-    }
-
-    /// The value of a figure; `None`: not a figure of this run.
-    pub fn find_metric(&self, name: &str) -> Option<Option<f64>> {
-        let at = self.names.iter().position(|known| known == name)?;
-        self.values.get(at).copied()
-    }
-
-    fn csv_line(&self, key: &Key) -> io::Result<Vec<u8>> {
-        let cells = self.values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
-        join_csv_cells(std::iter::once(key.to_string()).chain(cells))
-    }
-}
-
-/// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an
-/// interrupted run loses only what was not finished. Several processes may share a folder.
+/// Finished runs. [`open`](Self::open) keeps them in a folder of segments, each of which one process
+/// writes: an interrupted run loses what was finished in its last second, and several processes may
+/// share a folder. [`of_segments`](Self::of_segments) reads segments alone;
+/// [`in_memory`](Self::in_memory) there are no files.
 ///
-/// [`in_memory`](Self::in_memory) there is no folder, and rows are gone with the store.
+/// In memory a run takes 24 bytes, its figures none; [`collect`](Self::collect) reads these.
 #[derive(Debug)]
 pub struct Store {
-    rows: BTreeMap<Key, Arc<Row>>,
-    disk: Option<Folder>,
+    index: Index,
+    blocks: Vec<Located>,
+    /// Files that were read; the last one may be the writer's.
+    files: Vec<PathBuf>,
+    writer: Option<Writer>,
+    folder: Option<Folder>,
+    damage: Vec<(PathBuf, Damage)>,
+    about: Vec<(PathBuf, String)>,
 }
 
-/// Where rows are kept.
-#[derive(Debug)]
-struct Folder {
-    path: PathBuf,
-    files: BTreeMap<Arc<[String]>, File>,
-    /// Shared while the store is open, exclusive while it is put in order.
-    lock: File,
-    grown: bool,
+/// A block and its file.
+#[derive(Clone, Copy, Debug)]
+struct Located {
+    file: u32,
+    place: Place,
 }
+
+/// The file of blocks that the writer keeps in memory.
+const MEMORY: u32 = u32::MAX;
 
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,253 +66,282 @@ pub struct StoreError {
     pub error: io::Error,
 }
 
+impl StoreError {
+    fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self { path, error }
+    }
+}
+
 impl Store {
-    /// Opens a folder, and makes it if it is missing.
+    fn new(writer: Option<Writer>, folder: Option<Folder>) -> Self {
+        Self {
+            index: Index::default(),
+            blocks: Vec::new(),
+            files: Vec::new(),
+            writer,
+            folder,
+            damage: Vec::new(),
+            about: Vec::new(),
+        }
+    }
+
+    /// Opens a folder, and makes it if it is missing. Tables of a store of before are converted.
     ///
     /// # Errors
     /// When it cannot be read or made.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError { path, error }
-        };
-        fs::create_dir_all(folder).map_err(at(folder))?;
-        let path = folder.join("lock");
-        let lock = OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
-        lock.lock_shared().map_err(at(&path))?;
-        let (files, grown) = (BTreeMap::new(), false);
-        let disk = Folder { path: folder.to_owned(), files, lock, grown };
-        let mut store = Self { rows: BTreeMap::new(), disk: Some(disk) };
-        for path in list_tables(folder).map_err(at(folder))? {
-            store.load_table(&path).map_err(at(&path))?;
+        let disk = Folder::open(folder)?;
+        let mut store = Self::new(Some(Writer::in_folder(folder)), Some(disk));
+        for path in folder::list_segments(folder).map_err(StoreError::at(folder))? {
+            store.load_segment(&path)?;
         }
+        store.index.sort();
+        store.convert_tables(folder)?;
         Ok(store)
     }
 
-    /// A store without a folder, for runs that nothing names for good.
-    #[must_use]
-    pub fn in_memory() -> Self {
-        Self { rows: BTreeMap::new(), disk: None }
-    }
-
-    /// Puts the rows on disk into the order of their keys: runs end in any order, but two folders
-    /// with the same runs shall have the same files. Left undone while another process has the
-    /// folder open.
+    /// The runs of these segments, which are not written to.
     ///
     /// # Errors
-    /// When the files cannot be written.
-    pub fn sort_tables(&mut self) -> Result<(), StoreError> {
-        let Some(disk) = self.disk.as_mut().filter(|disk| disk.grown) else { return Ok(()) };
-        let folder = disk.path.clone();
-        let failed = |error| StoreError { path: folder.clone(), error };
-        disk.files.clear();
-        disk.lock.unlock().map_err(failed)?;
-        let is_alone = disk.lock.try_lock().is_ok();
-        if is_alone {
-            self.rewrite_tables(&folder).map_err(failed)?;
+    /// When one cannot be read or is no segment.
+    pub fn of_segments(paths: &[PathBuf]) -> Result<Self, StoreError> {
+        let mut store = Self::new(None, None);
+        for path in paths {
+            store.load_segment(path)?;
         }
-        let Some(disk) = &mut self.disk else { return Ok(()) };
-        if is_alone {
-            disk.lock.unlock().map_err(failed)?;
-            disk.grown = false;
-        }
-        disk.lock.lock_shared().map_err(failed)
+        store.index.sort();
+        Ok(store)
     }
 
-    fn rewrite_tables(&mut self, folder: &Path) -> io::Result<()> {
-        for path in list_tables(folder)? {
-            // Others may have added rows since this store was opened.
-            let names = self.load_table(&path)?;
-            let new = path.with_extension("new");
-            let mut out = io::BufWriter::new(File::create(&new)?);
-            out.write_all(&csv_head(&names)?)?;
-            for (key, row) in self.rows.iter().filter(|(_, row)| row.names == names) {
-                out.write_all(&row.csv_line(key)?)?;
-            }
-            out.flush()?;
-            drop(out);
-            fs::rename(&new, &path)?;
+    /// The runs of these segments and what is added, in a new one at `path`.
+    ///
+    /// # Errors
+    /// When one cannot be read, or the new one cannot be made.
+    pub fn continue_segments(
+        paths: &[PathBuf],
+        path: &Path,
+        about: &str,
+    ) -> Result<Self, StoreError> {
+        let mut store = Self::of_segments(paths)?;
+        let failed = |error| StoreError { path: path.to_owned(), error };
+        let mut writer = Writer::in_file(path).map_err(failed)?;
+        writer.append(Kind::About, 0, about.as_bytes()).map_err(failed)?;
+        let old = std::mem::take(&mut store.blocks);
+        store.index = Index::default();
+        for located in old {
+            let body = store.read_block(located)?;
+            let place =
+                writer.append(Kind::Runs, located.place.head.rows, &body).map_err(failed)?;
+            let keys = Rows::decode(place.head.rows, &body).map(|rows| rows.keys().collect());
+            store.note_written(MEMORY, [(place, keys.unwrap_or_default())]);
         }
+        store.files = vec![path.to_owned()];
+        store.blocks.iter_mut().for_each(|block| block.file = 0);
+        store.index.sort();
+        store.writer = Some(writer);
+        Ok(store)
+    }
+
+    /// A store without files, for runs that nothing names for good.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::new(Some(Writer::in_memory()), None)
+    }
+
+    fn load_segment(&mut self, path: &Path) -> Result<(), StoreError> {
+        let failed = |error| StoreError { path: path.to_owned(), error };
+        let (mut file, is_marked) = open_segment(path).map_err(failed)?;
+        let number = self.files.len() as u32;
+        let (index, blocks, about) = (&mut self.index, &mut self.blocks, &mut self.about);
+        let mut take = |place: Place, body: &[u8]| match place.head.kind {
+            Kind::Runs => {
+                let Some(rows) = Rows::decode(place.head.rows, body) else { return false };
+                let block = blocks.len() as u32;
+                rows.keys().zip(0..).for_each(|(key, row)| index.add(&key, block, row));
+                blocks.push(Located { file: number, place });
+                true
+            }
+            Kind::About => match core::str::from_utf8(body) {
+                Ok(text) => {
+                    about.push((path.to_owned(), text.to_owned()));
+                    true
+                }
+                Err(_) => false,
+            },
+            Kind::Lines => true,
+        };
+        let scan = scan_segment(&mut file, &mut take).map_err(failed)?;
+        if !is_marked && scan.blocks.is_empty() {
+            let text = "no segment (allowed: files that this program wrote, *.seg)";
+            return Err(failed(io::Error::other(text)));
+        }
+        let unmarked = Damage { at: 0, bytes: FIRST.len() as u64, rows: None, is_tail: false };
+        let damage = (!is_marked).then_some(unmarked).into_iter().chain(scan.damage);
+        self.damage.extend(damage.map(|damage| (path.to_owned(), damage)));
+        self.files.push(path.to_owned());
         Ok(())
     }
 
-    /// The row of a run that was made before.
-    pub fn find_row(&self, key: &Key) -> Option<Arc<Row>> {
-        self.rows.get(key).cloned()
-    }
-
-    /// Number of rows.
+    /// Number of runs.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.index.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
-    /// Adds a row.
+    /// Places of segments that were damaged, and of which nothing was taken.
+    pub fn damage(&self) -> &[(PathBuf, Damage)] {
+        &self.damage
+    }
+
+    /// What the segments say of themselves, in JSON.
+    pub fn about(&self) -> &[(PathBuf, String)] {
+        &self.about
+    }
+
+    /// The keys of all runs, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        self.index.keys()
+    }
+
+    /// Whether there is such a run.
+    pub fn has_run(&self, key: &Key) -> bool {
+        self.index.find(key).is_some()
+    }
+
+    /// Adds a run. It is found once [`flush`](Self::flush) was called, and on disk within about a
+    /// second, when others are added meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the store takes none.
+    pub fn add_row(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
+        self.write(|writer| writer.add(key, row))
+    }
+
+    /// Writes what was added.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn add_row(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
-        if let Some(disk) = &mut self.disk {
-            disk.append_row(&key, &row)?;
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        if self.writer.is_some() {
+            self.write(Writer::flush)?;
         }
-        self.rows.insert(key, Arc::new(row));
+        self.index.sort();
         Ok(())
     }
 
-    /// Reads a table, and says which figures it has.
-    fn load_table(&mut self, path: &Path) -> io::Result<Arc<[String]>> {
-        cut_torn_line(path)?;
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
-        let header = reader.headers()?.clone();
-        let names: Arc<[String]> = header.iter().skip(1).map(str::to_owned).collect();
-        for record in reader.records() {
-            let record = record?;
-            let cell = |text: &str| text.parse::<f64>().ok();
-            let values: Vec<_> = record.iter().skip(1).map(cell).collect();
-            if let (Some(Ok(key)), true) =
-                (record.get(0).map(str::parse), values.len() == names.len())
-            {
-                self.rows.insert(key, Arc::new(Row { names: Arc::clone(&names), values }));
+    fn write(
+        &mut self,
+        what: impl FnOnce(&mut Writer) -> io::Result<Vec<Written>>,
+    ) -> Result<(), StoreError> {
+        let Some(writer) = &mut self.writer else {
+            let error = io::Error::other("these segments are only read");
+            return Err(StoreError {
+                path: self.files.first().cloned().unwrap_or_default(),
+                error,
+            });
+        };
+        let had_file = writer.has_file();
+        let written = what(writer);
+        let path = writer.path().to_owned();
+        let is_file = writer.has_file();
+        if is_file && !had_file {
+            self.files.push(path.clone());
+        }
+        let written = written.map_err(|error| StoreError { path, error })?;
+        let file = if is_file { (self.files.len() as u32).saturating_sub(1) } else { MEMORY };
+        self.note_written(file, written);
+        Ok(())
+    }
+
+    fn note_written(&mut self, file: u32, written: impl IntoIterator<Item = Written>) {
+        for (place, keys) in written {
+            let block = self.blocks.len() as u32;
+            keys.iter().zip(0..).for_each(|(key, row)| self.index.add(key, block, row));
+            self.blocks.push(Located { file, place });
+        }
+    }
+
+    /// The figures of these runs, whose places are their numbers in the result; those that are not
+    /// here are not made there. Each block is read once.
+    ///
+    /// # Errors
+    /// When a segment cannot be read, or is not what it was when it was opened.
+    pub fn collect(&self, keys: &[Key], wanted: Wanted<'_>) -> Result<Columns, StoreError> {
+        let mut places: Vec<(u32, u32, u32)> = Vec::with_capacity(keys.len());
+        for (run, key) in keys.iter().enumerate() {
+            if let Some((block, row)) = self.index.find(key) {
+                places.push((block, row, run as u32));
             }
         }
-        Ok(names)
-    }
-}
-
-impl Folder {
-    fn append_row(&mut self, key: &Key, row: &Row) -> Result<(), StoreError> {
-        let names = Arc::clone(&row.names);
-        let path = self.path.join(file_name(&names));
-        let failed = |error| StoreError { path: path.clone(), error };
-        if !self.files.contains_key(&names) {
-            let file = Self::create_table(&path, &names).map_err(failed)?;
-            self.files.insert(Arc::clone(&names), file);
+        places.sort_unstable();
+        let mut columns = Columns::new(keys.len());
+        let mut open: Option<(u32, File)> = None;
+        for of_block in places.chunk_by(|a, b| a.0 == b.0) {
+            let block = of_block.first().and_then(|(block, ..)| self.blocks.get(*block as usize));
+            let Some(located) = block else { continue };
+            if open.as_ref().is_none_or(|(file, _)| *file != located.file) {
+                open = match self.files.get(located.file as usize) {
+                    Some(path) => {
+                        Some((located.file, File::open(path).map_err(StoreError::at(path))?))
+                    }
+                    None => None,
+                };
+            }
+            let file = open.as_mut().map(|(_, file)| file);
+            let body = self.read_from(file, *located)?;
+            let Some(rows) = Rows::decode(located.place.head.rows, &body) else { continue };
+            let runs: Vec<(u32, u32)> = of_block.iter().map(|(_, row, run)| (*row, *run)).collect();
+            columns.take(&rows, &runs, wanted);
         }
-        let line = row.csv_line(key).map_err(failed)?;
-        if let Some(file) = self.files.get_mut(&names) {
-            // One call per line: whoever reads it finds whole lines, or a last one without its end.
-            file.write_all(&line).map_err(failed)?;
-        }
-        self.grown = true;
-        Ok(())
+        Ok(columns)
     }
 
-    fn create_table(path: &Path, names: &[String]) -> io::Result<File> {
-        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-        if file.metadata()?.len() == 0 {
-            file.write_all(&csv_head(names)?)?;
-        }
-        Ok(file)
+    fn read_block(&self, located: Located) -> Result<Vec<u8>, StoreError> {
+        let mut file = match self.files.get(located.file as usize) {
+            Some(path) => Some(File::open(path).map_err(StoreError::at(path))?),
+            None => None,
+        };
+        self.read_from(file.as_mut(), located)
     }
-}
 
-/// The CSV files of a folder.
-fn list_tables(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
-    let is_table = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "csv");
-    Ok(paths.into_iter().filter(is_table).collect())
-}
-
-/// Drops a last line that an interruption left without its end.
-fn cut_torn_line(path: &Path) -> io::Result<()> {
-    let text = fs::read(path)?;
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    if whole < text.len() {
-        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
+    fn read_from(&self, file: Option<&mut File>, located: Located) -> Result<Vec<u8>, StoreError> {
+        let memory = self.writer.as_ref().map(Writer::memory).unwrap_or_default();
+        let read = match file {
+            Some(file) => read_body(file, located.place),
+            None => read_body(&mut Cursor::new(memory), located.place),
+        };
+        let path = self.files.get(located.file as usize).map(PathBuf::as_path);
+        read.map_err(StoreError::at(path.unwrap_or(Path::new(""))))
     }
-    Ok(())
-}
 
-fn csv_head(names: &[String]) -> io::Result<Vec<u8>> {
-    join_csv_cells(std::iter::once("key".to_owned()).chain(names.iter().cloned()))
-}
+    /// Asks the system to keep what was written also if it loses its power.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        writer.sync().map_err(StoreError::at(writer.path()))
+    }
 
-fn join_csv_cells(cells: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(cells)?;
-    writer.into_inner().map_err(|error| error.into_error())
-}
-
-fn file_name(names: &[String]) -> String {
-    format!("{}.csv", Key::from_content(names.join(",").as_bytes()))
+    /// The figures of one run.
+    ///
+    /// # Errors
+    /// When its segment cannot be read.
+    pub fn find_row(&self, key: &Key) -> Result<Option<Row>, StoreError> {
+        let Some((block, at)) = self.index.find(key) else { return Ok(None) };
+        let Some(located) = self.blocks.get(block as usize) else { return Ok(None) };
+        let body = self.read_block(*located)?;
+        let Some(rows) = Rows::decode(located.place.head.rows, &body) else { return Ok(None) };
+        let cell = |n: usize| rows.column(n).get(at as usize).copied().flatten();
+        let values = (0..rows.names.len()).map(cell).collect();
+        Ok(Some(Row { names: rows.names.clone(), values }))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(value: f64) -> Row {
-        Row::from_metrics(MetricValues(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
-    }
-
-    #[test]
-    fn rows_are_found_again_bit_for_bit() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (Key::from_content(b"1"), Key::from_content(b"2"));
-        let mut store = Store::open(folder.path()).unwrap();
-        store.add_row(one, row(0.1 + 0.2)).unwrap();
-        store.add_row(two, row(1e300 / 3.0)).unwrap();
-        drop(store);
-        let store = Store::open(folder.path()).unwrap();
-        assert_eq!(store.len(), 2);
-        assert_eq!(*store.find_row(&one).unwrap(), row(0.1 + 0.2));
-        assert_eq!(store.find_row(&two).unwrap().find_metric("a"), Some(Some(1e300 / 3.0)));
-        assert_eq!(store.find_row(&two).unwrap().find_metric("b,c"), Some(None));
-        assert!(store.find_row(&Key::from_content(b"3")).is_none());
-    }
-
-    #[test]
-    fn a_torn_line_costs_only_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (Key::from_content(b"1"), Key::from_content(b"2"));
-        let mut store = Store::open(folder.path()).unwrap();
-        store.add_row(one, row(1.0)).unwrap();
-        store.add_row(two, row(2.0)).unwrap();
-        drop(store);
-        let path = list_tables(folder.path()).unwrap().remove(0);
-        let text = fs::read(&path).unwrap();
-        fs::write(&path, &text[..text.len() - 2]).unwrap();
-        let mut store = Store::open(folder.path()).unwrap();
-        assert!(store.find_row(&one).is_some() && store.find_row(&two).is_none());
-        store.add_row(two, row(2.0)).unwrap();
-        drop(store);
-        assert_eq!(fs::read(&path).unwrap(), text);
-    }
-
-    #[test]
-    fn a_settled_store_does_not_tell_in_which_order_runs_ended() {
-        let texts = [["1", "2"], ["2", "1"]].map(|order| {
-            let folder = tempfile::tempdir().unwrap();
-            let mut store = Store::open(folder.path()).unwrap();
-            for name in order {
-                store
-                    .add_row(Key::from_content(name.as_bytes()), row(name.parse().unwrap()))
-                    .unwrap();
-            }
-            store.sort_tables().unwrap();
-            store.add_row(Key::from_content(b"3"), row(3.0)).unwrap();
-            store.sort_tables().unwrap();
-            assert_eq!(Store::open(folder.path()).unwrap().len(), 3);
-            fs::read(list_tables(folder.path()).unwrap().remove(0)).unwrap()
-        });
-        assert_eq!(texts[0], texts[1]);
-    }
-
-    #[test]
-    fn a_shared_store_is_not_put_in_order_below_another_process() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(folder.path()).unwrap();
-        let mut other = Store::open(folder.path()).unwrap();
-        store.add_row(Key::from_content(b"1"), row(1.0)).unwrap();
-        store.sort_tables().unwrap();
-        other.add_row(Key::from_content(b"2"), row(2.0)).unwrap();
-        drop(store);
-        other.sort_tables().unwrap();
-        assert_eq!(Store::open(folder.path()).unwrap().len(), 2);
-    }
-}
+mod tests;

@@ -1,0 +1,63 @@
+//! `polypath sweep --from`: what shards have run.
+
+use std::path::Path;
+
+use polypath_experiments::reproduce::{Swept, judge_sweep, next_seeds, widest_interval};
+use polypath_shards::{Joined, Plan, Prepared, SeedRange, Work};
+
+use super::show::Shown;
+use super::{SweepArgs, open_canvas, read_precision};
+use crate::failure::Failure;
+use crate::shards::{join, write_plan};
+use crate::talk::Talk;
+
+pub(super) fn sweep_from(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
+    let joined = join(&args.shards, "sweep", talk)?;
+    let Prepared::Sweep { study, metrics } = joined.plan.prepare()? else { return Ok(()) };
+    let Work::Sweep { name, .. } = &joined.plan.work else { return Ok(()) };
+    let has_axes = study.points.grids.iter().any(|grid| !grid.axes.is_empty());
+    let canvas = open_canvas(args, has_axes)?;
+    let (stored, rows) =
+        judge_sweep(&study, &metrics, &joined.store).map_err(Failure::run_failed)?;
+    let swept = Swept { study, stored, rows, failed: None };
+    let shown = Shown { args, name: Path::new(name), metrics: &metrics, canvas, talk };
+    if let Some(share) = read_precision(args)? {
+        let wide = widest_interval(&swept.rows);
+        if wide > share {
+            // The plan is what is printed then, in JSON; the table in any other case.
+            if !args.json || args.shards.plan.is_none() {
+                shown.show(&swept, &joined.store)?;
+            }
+            return plan_next_round(args, &joined, wide / share, talk);
+        }
+        talk.say(format_args!("every interval is within {:.2} %: no further round", 100.0 * wide));
+    }
+    shown.show(&swept, &joined.store)
+}
+
+/// Plans more seeds for every point: they are the same at all points, so that differences between
+/// these stay narrow.
+fn plan_next_round(
+    args: &SweepArgs,
+    joined: &Joined,
+    times_too_wide: f64,
+    talk: Talk,
+) -> Result<(), Failure> {
+    let Work::Sweep { name, scenario, metrics, seeds } = joined.plan.work.clone() else {
+        return Ok(());
+    };
+    let to = next_seeds(seeds.to, times_too_wide);
+    talk.say(format_args!("the widest interval is {times_too_wide:.1} times as wide as wanted"));
+    if to <= seeds.to {
+        talk.say(format_args!("no point has more than {} seeds: no further round", seeds.to));
+        return Ok(());
+    }
+    let Some(folder) = &args.shards.plan else {
+        talk.say(format_args!("--plan DIR plans seeds {} to {to} of each point", seeds.to + 1));
+        return Ok(());
+    };
+    let seeds = SeedRange { from: seeds.to, to };
+    let work = Work::Sweep { name, scenario, metrics, seeds };
+    let next = Plan { work, ..joined.plan.clone() };
+    write_plan(&next, folder, args.json, talk)
+}
