@@ -57,6 +57,7 @@ fn population_from(args: &PopulationArgs, talk: Talk) -> Result<(), Failure> {
     if joined.records.is_empty() {
         return Err(Failure::run_failed("no draw is there yet"));
     }
+    std::fs::create_dir_all(&args.out).map_err(|error| file_not_written(&args.out, &error))?;
     report_population(args, &plan, &joined.records, talk)
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::help::commands;
 use crate::stage::Stage;
 
-/// What is not the JSON of a command.
-const OTHERS: [&str; 2] = ["scenario", "trace"];
+/// What is not the JSON of a command, or not of a command alone.
+const OTHERS: [&str; 4] = ["scenario", "trace", "plan", "watch"];
 
 /// Everything that has a schema.
 fn subjects(stage: &Stage) -> Vec<String> {

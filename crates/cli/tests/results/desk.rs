@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::Command;
+use polypath_experiments::store::Store;
 use tempfile::TempDir;
 
 /// A scenario whose runs take milliseconds.
@@ -91,17 +92,14 @@ impl Desk {
         talk
     }
 
-    /// Rows of the runs kept in the folder `results`, in no order.
+    /// Rows of the runs kept in the folder `results`, by their keys.
     pub(crate) fn stored(&self, results: &str) -> Vec<String> {
-        let mut rows = Vec::new();
-        let Ok(files) = fs::read_dir(self.path(results).join("runs")) else { return rows };
-        for file in files {
-            let text = fs::read_to_string(file.unwrap().path()).unwrap();
-            let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-            rows.extend(whole.skip(1).map(str::to_owned));
-        }
-        rows.sort();
-        rows
+        let Ok(files) = fs::read_dir(self.path(results).join("runs")) else { return Vec::new() };
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|ending| ending == "seg"));
+        let store = Store::of_segments(&paths).unwrap();
+        let row = |key| format!("{key} {:?}", store.find_row(&key).unwrap());
+        store.keys().map(row).collect()
     }
 }
 

@@ -46,7 +46,7 @@ fn a_capture_that_is_interrupted_leaves_nothing() {
 #[test]
 fn a_set_that_is_interrupted_goes_on_where_it_was() {
     let desk = Desk::new();
-    desk.write("papers/one.toml", format!("{TINY}{EXPERIMENT}").replace("\"3s\"", "\"30s\""));
+    desk.write("papers/one.toml", format!("{TINY}{EXPERIMENT}").replace("\"3s\"", "\"150s\""));
     let line = "reproduce --scenarios papers --seeds 12";
     let kept = || desk.stored("results").len();
     assert_eq!(interrupt(start(&desk, line), || kept() > 0), INTERRUPTED);
@@ -64,7 +64,7 @@ fn a_set_that_is_interrupted_goes_on_where_it_was() {
 #[test]
 fn a_sweep_that_is_interrupted_leaves_whole_runs_only() {
     let desk = Desk::new();
-    desk.write("long.toml", TINY.replace("\"3s\"", "\"60s\""));
+    desk.write("long.toml", TINY.replace("\"3s\"", "\"600s\""));
     let line = "sweep long.toml --seeds 24";
     let kept = || desk.stored("results").len();
     assert_eq!(interrupt(start(&desk, line), || kept() > 0), INTERRUPTED);

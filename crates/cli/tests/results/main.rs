@@ -6,4 +6,5 @@ mod desk;
 mod interrupted;
 mod plot;
 mod reproduce;
+mod shards;
 mod sweep;

@@ -29,8 +29,8 @@ use segment::{FIRST, Place, open_segment, read_body, scan_segment};
 use writer::{Writer, Written};
 
 /// Finished runs. [`open`](Self::open) keeps them in a folder of segments, each of which one process
-/// writes: an interrupted run loses what was finished in its last second, and several processes may
-/// share a folder. [`of_segments`](Self::of_segments) reads segments alone;
+/// writes: an interrupted run loses what was finished in its last fifth of a second, and several
+/// processes may share a folder. [`of_segments`](Self::of_segments) reads segments alone;
 /// [`in_memory`](Self::in_memory) there are no files.
 ///
 /// In memory a run takes 24 bytes, its figures none; [`collect`](Self::collect) reads these.
@@ -213,8 +213,8 @@ impl Store {
         self.index.find(key).is_some()
     }
 
-    /// Adds a run. It is found once [`flush`](Self::flush) was called, and on disk within about a
-    /// second, when others are added meanwhile.
+    /// Adds a run. It is found once [`flush`](Self::flush) was called, and on disk within a
+    /// fifth of a second, when others are added meanwhile.
     ///
     /// # Errors
     /// When it cannot be written, or the store takes none.

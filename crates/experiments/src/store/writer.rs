@@ -17,7 +17,7 @@ use super::row::Row;
 use super::segment::{Place, append_block, create_segment};
 
 /// Rows wait for others of their block for so long: what a killed process loses.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where rows go.
 #[derive(Debug)]
