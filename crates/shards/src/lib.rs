@@ -2,6 +2,16 @@
 //! runs that into a segment of its own, and [`join_segments`] reads segments back. There is no
 //! coordinator: a shard is a pure function of plan and number, and one that got lost is run again.
 //!
+//! ```
+//! use polypath_shards::Shard;
+//!
+//! let shard: Shard = "17/400".parse()?;
+//! assert_eq!((shard.number, shard.of), (17, 400));
+//! # Ok::<(), polypath_shards::ShardError>(())
+//! ```
+//!
+//! From the plan to what came of it:
+//!
 //! ```no_run
 //! use std::path::Path;
 //!

@@ -5,8 +5,9 @@ use std::path::Path;
 use polypath_experiments::reproduce::{Swept, judge_sweep, next_seeds, widest_interval};
 use polypath_shards::{Joined, Plan, Prepared, SeedRange, Work};
 
+use super::args::SweepArgs;
+use super::options::{open_canvas, read_precision};
 use super::show::Shown;
-use super::{SweepArgs, open_canvas, read_precision};
 use crate::failure::Failure;
 use crate::shards::{join, write_plan};
 use crate::talk::Talk;

@@ -2,13 +2,13 @@
 
 mod args;
 mod from;
+mod options;
 mod show;
 mod table;
 
 use std::path::Path;
 use std::sync::Mutex;
 
-use polypath_experiments::experiment::parse_amount;
 use polypath_experiments::reproduce::{FIRST_SEEDS, Seeds, SweepError, run_sweep};
 use polypath_experiments::store::Store;
 use polypath_experiments::sweep::{Point, expand_sweep};
@@ -17,10 +17,10 @@ use polypath_scenario::{Assignment, Axis, Policies, Scalar, Source};
 use polypath_shards::{Plan, SeedRange};
 
 pub(crate) use self::args::{SWEEP_HELP, SweepArgs};
+use self::options::{open_canvas, read_precision};
 use self::show::Shown;
 use crate::failure::Failure;
 use crate::input;
-use crate::plot::Canvas;
 use crate::progress::advance_shared_bar;
 use crate::shards::{watch, write_plan};
 use crate::store::tell_damage;
@@ -79,16 +79,6 @@ fn read_swept(
     Ok((source, axes))
 }
 
-fn open_canvas(args: &SweepArgs, has_axes: bool) -> Result<Option<Canvas>, Failure> {
-    let canvas = args.plot.as_ref().map(|path| Canvas::file(path, "--plot", None)).transpose()?;
-    if canvas.is_some() && !has_axes {
-        let problem =
-            "--plot: no axis to draw over (allowed: with --axis, or [[sweep]] in the file)";
-        return Err(Failure::bad_input(problem));
-    }
-    Ok(canvas)
-}
-
 fn failure_of(error: SweepError) -> Failure {
     match error {
         SweepError::Scenario(error) => Failure::from(error),
@@ -142,14 +132,6 @@ fn choose_metrics(args: &SweepArgs, source: &Source) -> Result<Vec<String>, Fail
     let given = [args.metric.clone(), read_scenario(source)?.metrics];
     let given = given.into_iter().find(|names| !names.is_empty());
     Ok(given.unwrap_or_else(|| vec!["goodput".to_owned()]))
-}
-
-/// The share of `--ci`.
-fn read_precision(args: &SweepArgs) -> Result<Option<f64>, Failure> {
-    let Some(share) = &args.ci else { return Ok(None) };
-    let wanted = parse_amount(share).filter(|share| *share > 0.0 && *share < 1.0);
-    let refused = || Failure::bad_input(format!("--ci {share}: expected a share, such as 2%"));
-    wanted.map(Some).ok_or_else(refused)
 }
 
 fn choose_seeds(args: &SweepArgs, source: &Source) -> Result<Seeds, Failure> {

@@ -9,7 +9,7 @@ use polypath_scenario::profile::Layers;
 use polypath_sim::SpecError;
 use rayon::prelude::*;
 
-use super::study::Job;
+use super::job::{Job, estimate_cost};
 use crate::store::{Row, Store, StoreError};
 
 /// Why the runs could not be made.
@@ -120,16 +120,4 @@ pub fn run_job(job: &Job) -> Result<Row, JobError> {
     let result = polypath_sim::run(&spec, job.seed, Some(&mut probe))?;
     refuse_failed(&result).map_err(JobError::Failed)?;
     Ok(Row::from_metrics(metrics::compute_metrics(&result, &limits, Some(probe))))
-}
-
-/// A guess at how long a run takes, in about ms of one core: by the time it simulates, where that is
-/// known.
-pub fn estimate_cost(job: &Job) -> f64 {
-    let time = &job.scenario.time;
-    let seconds =
-        |delay: Option<polypath_scenario::units::Delay>| delay.map_or(0.0, |d| d.as_secs_f64());
-    let simulated = seconds(time.settle) + seconds(time.measure);
-    let rates = job.scenario.path.values().chain(job.scenario.link.values());
-    let rate: f64 = rates.filter_map(|path| path.rate).map(|rate| rate.0 as f64 / 1e7).sum();
-    if simulated > 0.0 { 1.0 + simulated * rate.max(0.1) } else { 20.0 }
 }

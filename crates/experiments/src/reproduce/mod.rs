@@ -3,6 +3,7 @@
 mod claim;
 mod deviation;
 mod execute;
+mod job;
 mod judge;
 mod paper;
 mod points;
@@ -12,12 +13,13 @@ mod sweep;
 
 pub use claim::{ClaimReport, ReadingFinding};
 pub use deviation::Deviation;
-pub use execute::{ExecuteError, JobError, estimate_cost, execute_jobs, run_job};
+pub use execute::{ExecuteError, JobError, execute_jobs, run_job};
+pub use job::{Job, estimate_cost};
 pub use judge::{ExperimentReport, Flip, SensitivityReport, judge_study};
 pub use paper::PaperFigureReport;
 pub use points::{PointRun, Points, Stored};
 pub use reading::ReadingReport;
-pub use study::{Job, Options, Study, collect_jobs, prepare_study};
+pub use study::{Options, Study, collect_jobs, prepare_study};
 pub use sweep::{
     FIRST_SEEDS, Measured, Seeds, SweepError, SweepRow, Swept, judge_sweep, next_seeds,
     point_bindings, prepare_sweep, run_sweep, widest_interval,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::study::Job;
+use super::job::Job;
 use crate::evaluate::{GridTable, Results, Sample};
 use crate::experiment::{Grid, GridPoint};
 use crate::store::{Columns, Key, RunKeys, Store, StoreError, Wanted};

@@ -1,18 +1,17 @@
 //! What is run for an experiment.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use polypath_policies::profile::Profile;
 use polypath_run::metrics;
+use polypath_scenario::ScenarioError;
 use polypath_scenario::profile::Layers;
-use polypath_scenario::{Scenario, ScenarioError};
 use polypath_sim::RunResult;
 
+use super::job::Job;
 use super::points::{Points, Run};
 use crate::evaluate::{check_experiment, collect_needs};
 use crate::experiment::{Alternative, Experiment, Figure, Grid, Quantity, Variant};
-use crate::store::Key;
 
 /// How much is run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,19 +37,6 @@ pub struct Study {
     pub alternatives: Vec<(Alternative, Points)>,
     /// How it was run.
     pub options: Options,
-}
-
-/// A run.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// What it is known by.
-    pub key: Key,
-    /// What is run.
-    pub scenario: Arc<Scenario>,
-    /// With which seed.
-    pub seed: u64,
-    /// Whether its figures need traces.
-    pub traced: bool,
 }
 
 /// Reads what an experiment needs; checks its claims against its points.

@@ -33,7 +33,7 @@ const COVERED: usize = HEAD - 8;
 
 /// What is in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// JSON: what the segment is of.
     About,
     /// Runs and their figures.

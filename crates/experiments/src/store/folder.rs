@@ -5,9 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::block::{Kind, Rows};
+use super::error::StoreError;
+use super::legacy;
 use super::row::Row;
+use super::segments::{Located, Segments};
 use super::writer::Writer;
-use super::{Index, Located, Store, StoreError, legacy};
 
 /// So many small segments are made one.
 const MOST_SMALL: usize = 16;
@@ -34,8 +36,12 @@ impl Folder {
         Ok(Self { path: folder.to_owned(), lock })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Does something while no other process has the folder open; not at all if one has.
-    fn alone<T>(&self, what: impl FnOnce() -> T) -> Option<T> {
+    pub(super) fn alone<T>(&self, what: impl FnOnce() -> T) -> Option<T> {
         let is_alone = self.lock.unlock().is_ok() && self.lock.try_lock().is_ok();
         let done = is_alone.then(what);
         let _ = self.lock.unlock();
@@ -53,99 +59,82 @@ pub(super) fn list_segments(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-impl Store {
-    /// Takes the rows of a store of before, and removes its tables once they are kept.
-    pub(super) fn convert_tables(&mut self, folder: &Path) -> Result<(), StoreError> {
-        let tables = legacy::list_tables(folder).map_err(StoreError::at(folder))?;
-        if tables.is_empty() {
-            return Ok(());
-        }
-        for path in &tables {
-            let mut rows = Vec::new();
-            let mut take = |key, row: Row| {
-                rows.push((key, row));
-                Ok(())
-            };
-            legacy::read_table(path, &mut take).map_err(StoreError::at(path))?;
-            for (key, row) in rows {
-                if !self.has_run(&key) {
-                    self.add_row(key, row)?;
-                }
+/// Takes the rows of a store of before, and removes its tables once they are kept.
+///
+/// # Errors
+/// When tables cannot be read, or their rows not be written.
+pub(super) fn convert_tables(disk: &Folder, segments: &mut Segments) -> Result<(), StoreError> {
+    let tables = legacy::list_tables(&disk.path).map_err(StoreError::at(&disk.path))?;
+    if tables.is_empty() {
+        return Ok(());
+    }
+    for path in &tables {
+        let mut rows = Vec::new();
+        legacy::read_table(path, &mut |key, row| rows.push((key, row)))
+            .map_err(StoreError::at(path))?;
+        for (key, row) in rows {
+            if !segments.has_run(&key) {
+                segments.add_row(key, row)?;
             }
-            self.flush()?;
         }
-        self.sync()?;
-        let Some(disk) = &self.folder else { return Ok(()) };
-        let remove = || tables.iter().try_for_each(fs::remove_file);
-        disk.alone(remove).unwrap_or(Ok(())).map_err(StoreError::at(folder))
+        segments.flush()?;
     }
+    segments.sync()?;
+    let remove = || tables.iter().try_for_each(fs::remove_file);
+    disk.alone(remove).unwrap_or(Ok(())).map_err(StoreError::at(&disk.path))
+}
 
-    /// Writes what was added, and puts the folder in order unless another process has it open: many
-    /// small segments become one, and so do damaged ones with what is whole of them.
-    ///
-    /// # Errors
-    /// When files cannot be read or written.
-    pub fn settle(&mut self) -> Result<(), StoreError> {
-        self.flush()?;
-        let Some(disk) = self.folder.take() else { return Ok(()) };
-        let done = disk.alone(|| self.merge_segments(&disk.path));
-        self.folder = Some(disk);
-        done.unwrap_or(Ok(()))
+/// Makes one segment of many small ones and of damaged ones.
+///
+/// # Errors
+/// When files cannot be read or written.
+pub(super) fn merge_segments(folder: &Path, segments: &mut Segments) -> Result<(), StoreError> {
+    let is_small =
+        |path: &&PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.len() < SMALL);
+    let small = segments.files.iter().filter(is_small).count();
+    let is_damaged = |path: &PathBuf| segments.damage.iter().any(|(damaged, _)| damaged == path);
+    let chosen = |path: &&PathBuf| is_damaged(path) || small > MOST_SMALL && is_small(path);
+    let old: Vec<PathBuf> = segments.files.iter().filter(chosen).cloned().collect();
+    let Some(name) = old.first() else { return Ok(()) };
+    let new = folder.join("merged.part");
+    // One of an attempt that was interrupted.
+    let _ = fs::remove_file(&new);
+    let mut writer = Writer::in_file(&new).map_err(StoreError::at(&new))?;
+    let part = Segments::of_segments(&old)?;
+    for (block, located) in part.blocks.iter().enumerate() {
+        copy_block(&part, block as u32, *located, &mut writer)?;
     }
+    writer.flush().map_err(StoreError::at(&new))?;
+    writer.sync().map_err(StoreError::at(&new))?;
+    drop(writer);
+    fs::rename(&new, name).map_err(StoreError::at(name))?;
+    old.iter().skip(1).try_for_each(fs::remove_file).map_err(StoreError::at(folder))?;
+    *segments = Segments::with_writer(Writer::in_folder(folder));
+    let rest = list_segments(folder).map_err(StoreError::at(folder))?;
+    rest.iter().try_for_each(|path| segments.load_segment(path))?;
+    segments.index.sort();
+    Ok(())
+}
 
-    fn merge_segments(&mut self, folder: &Path) -> Result<(), StoreError> {
-        let is_small =
-            |path: &&PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.len() < SMALL);
-        let small = self.files.iter().filter(is_small).count();
-        let is_damaged = |path: &PathBuf| self.damage.iter().any(|(damaged, _)| damaged == path);
-        let chosen = |path: &&PathBuf| is_damaged(path) || small > MOST_SMALL && is_small(path);
-        let old: Vec<PathBuf> = self.files.iter().filter(chosen).cloned().collect();
-        if old.is_empty() {
-            return Ok(());
+/// Copies those rows of a block that the index finds there: others are there twice.
+fn copy_block(
+    from: &Segments,
+    block: u32,
+    located: Located,
+    writer: &mut Writer,
+) -> Result<(), StoreError> {
+    debug_assert_eq!(located.place.head.kind, Kind::Runs, "no other blocks are located");
+    let body = from.read_block(located)?;
+    let Some(rows) = Rows::decode(located.place.head.rows, &body) else { return Ok(()) };
+    let columns: Vec<_> = (0..rows.names.len()).map(|at| rows.column(at)).collect();
+    for (row, key) in (0..).zip(rows.keys()) {
+        if from.index.find(&key) != Some((block, row)) {
+            continue;
         }
-        let new = folder.join("merged.part");
-        // One of an attempt that was interrupted.
-        let _ = fs::remove_file(&new);
-        let mut writer = Writer::in_file(&new).map_err(StoreError::at(&new))?;
-        let part = Self::of_segments(&old)?;
-        for (block, located) in part.blocks.iter().enumerate() {
-            part.copy_block(block as u32, *located, &mut writer)?;
-        }
-        writer.flush().map_err(StoreError::at(&new))?;
-        writer.sync().map_err(StoreError::at(&new))?;
-        drop(writer);
-        let name = old.first().cloned().unwrap_or_default();
-        fs::rename(&new, &name).map_err(StoreError::at(&name))?;
-        old.iter().skip(1).try_for_each(fs::remove_file).map_err(StoreError::at(folder))?;
-        let rest = list_segments(folder).map_err(StoreError::at(folder))?;
-        (self.index, self.blocks, self.files) = (Index::default(), Vec::new(), Vec::new());
-        (self.damage, self.about) = (Vec::new(), Vec::new());
-        self.writer = Some(Writer::in_folder(folder));
-        rest.iter().try_for_each(|path| self.load_segment(path))?;
-        self.index.sort();
-        Ok(())
+        let cell = |column: &Vec<Option<f64>>| column.get(row as usize).copied().flatten();
+        let values = columns.iter().map(cell).collect();
+        let copy = Row { names: rows.names.clone(), values };
+        writer.add(key, copy).map_err(StoreError::at(writer.path()))?;
     }
-
-    /// Copies those rows of a block that the index finds there: others are there twice.
-    fn copy_block(
-        &self,
-        block: u32,
-        located: Located,
-        writer: &mut Writer,
-    ) -> Result<(), StoreError> {
-        debug_assert_eq!(located.place.head.kind, Kind::Runs, "no other blocks are located");
-        let body = self.read_block(located)?;
-        let Some(rows) = Rows::decode(located.place.head.rows, &body) else { return Ok(()) };
-        let columns: Vec<_> = (0..rows.names.len()).map(|at| rows.column(at)).collect();
-        for (row, key) in (0..).zip(rows.keys()) {
-            if self.index.find(&key) != Some((block, row)) {
-                continue;
-            }
-            let cell = |column: &Vec<Option<f64>>| column.get(row as usize).copied().flatten();
-            let values = columns.iter().map(cell).collect();
-            let copy = Row { names: rows.names.clone(), values };
-            writer.add(key, copy).map_err(StoreError::at(writer.path()))?;
-        }
-        Ok(())
-    }
+    Ok(())
 }

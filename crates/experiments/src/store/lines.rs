@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::StoreError;
 use super::block::Kind;
-use super::segment::{Damage, count_rows, open_segment, scan_segment};
+use super::error::StoreError;
+use super::segment::{Damage, count_rows, open_segment, read_first, scan_segment};
 use super::writer::Writer;
 
 /// What segments say.
@@ -54,7 +54,7 @@ pub fn glance_at_segment(path: &Path) -> Result<(Option<String>, u64), StoreErro
     let failed = |error| StoreError { path: path.to_owned(), error };
     let (mut file, _) = open_segment(path).map_err(failed)?;
     let rows = count_rows(&mut file).map_err(failed)?;
-    let about = super::segment::read_first(&mut file).map_err(failed)?;
+    let about = read_first(&mut file).map_err(failed)?;
     Ok((about, rows))
 }
 

@@ -2,6 +2,7 @@
 
 mod block;
 mod columns;
+mod error;
 mod folder;
 mod index;
 mod key;
@@ -9,24 +10,21 @@ mod legacy;
 mod lines;
 mod row;
 mod segment;
+mod segments;
 mod writer;
 
-use std::fs::File;
-use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 
-pub use block::Kind;
 pub use columns::{Columns, Wanted};
+pub use error::StoreError;
 pub use key::{Key, RunKeys, stack_version};
 pub use lines::{LineWriter, Texts, glance_at_segment, read_texts};
 pub use row::Row;
 pub use segment::Damage;
 
-use block::Rows;
-use folder::Folder;
-use index::Index;
-use segment::{FIRST, Place, open_segment, read_body, scan_segment};
-use writer::{Writer, Written};
+use folder::{Folder, convert_tables, list_segments, merge_segments};
+use segments::Segments;
+use writer::Writer;
 
 /// Finished runs. [`open`](Self::open) keeps them in a folder of segments, each of which one process
 /// writes: an interrupted run loses what was finished in its last fifth of a second, and several
@@ -36,69 +34,24 @@ use writer::{Writer, Written};
 /// In memory a run takes 24 bytes, its figures none; [`collect`](Self::collect) reads these.
 #[derive(Debug)]
 pub struct Store {
-    index: Index,
-    blocks: Vec<Located>,
-    /// Files that were read; the last one may be the writer's.
-    files: Vec<PathBuf>,
-    writer: Option<Writer>,
+    segments: Segments,
     folder: Option<Folder>,
-    damage: Vec<(PathBuf, Damage)>,
-    about: Vec<(PathBuf, String)>,
-}
-
-/// A block and its file.
-#[derive(Clone, Copy, Debug)]
-struct Located {
-    file: u32,
-    place: Place,
-}
-
-/// The file of blocks that the writer keeps in memory.
-const MEMORY: u32 = u32::MAX;
-
-/// Why the store cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", path.display())]
-pub struct StoreError {
-    /// Which file or folder.
-    pub path: PathBuf,
-    /// Why.
-    pub error: io::Error,
-}
-
-impl StoreError {
-    fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |error| Self { path, error }
-    }
 }
 
 impl Store {
-    fn new(writer: Option<Writer>, folder: Option<Folder>) -> Self {
-        Self {
-            index: Index::default(),
-            blocks: Vec::new(),
-            files: Vec::new(),
-            writer,
-            folder,
-            damage: Vec::new(),
-            about: Vec::new(),
-        }
-    }
-
     /// Opens a folder, and makes it if it is missing. Tables of a store of before are converted.
     ///
     /// # Errors
     /// When it cannot be read or made.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let disk = Folder::open(folder)?;
-        let mut store = Self::new(Some(Writer::in_folder(folder)), Some(disk));
-        for path in folder::list_segments(folder).map_err(StoreError::at(folder))? {
-            store.load_segment(&path)?;
+        let mut segments = Segments::with_writer(Writer::in_folder(folder));
+        for path in list_segments(folder).map_err(StoreError::at(folder))? {
+            segments.load_segment(&path)?;
         }
-        store.index.sort();
-        store.convert_tables(folder)?;
-        Ok(store)
+        segments.index.sort();
+        convert_tables(&disk, &mut segments)?;
+        Ok(Self { segments, folder: Some(disk) })
     }
 
     /// The runs of these segments, which are not written to.
@@ -106,15 +59,11 @@ impl Store {
     /// # Errors
     /// When one cannot be read or is no segment.
     pub fn of_segments(paths: &[PathBuf]) -> Result<Self, StoreError> {
-        let mut store = Self::new(None, None);
-        for path in paths {
-            store.load_segment(path)?;
-        }
-        store.index.sort();
-        Ok(store)
+        Ok(Self { segments: Segments::of_segments(paths)?, folder: None })
     }
 
-    /// The runs of these segments and what is added, in a new one at `path`.
+    /// The runs of these segments and what is added, in a new one at `path`, of which `about` says
+    /// in JSON what it is.
     ///
     /// # Errors
     /// When one cannot be read, or the new one cannot be made.
@@ -123,69 +72,18 @@ impl Store {
         path: &Path,
         about: &str,
     ) -> Result<Self, StoreError> {
-        let mut store = Self::of_segments(paths)?;
-        let failed = |error| StoreError { path: path.to_owned(), error };
-        let mut writer = Writer::in_file(path).map_err(failed)?;
-        writer.append(Kind::About, 0, about.as_bytes()).map_err(failed)?;
-        let old = std::mem::take(&mut store.blocks);
-        store.index = Index::default();
-        for located in old {
-            let body = store.read_block(located)?;
-            let place =
-                writer.append(Kind::Runs, located.place.head.rows, &body).map_err(failed)?;
-            let keys = Rows::decode(place.head.rows, &body).map(|rows| rows.keys().collect());
-            store.note_written(MEMORY, [(place, keys.unwrap_or_default())]);
-        }
-        store.files = vec![path.to_owned()];
-        store.blocks.iter_mut().for_each(|block| block.file = 0);
-        store.index.sort();
-        store.writer = Some(writer);
-        Ok(store)
+        Ok(Self { segments: Segments::continue_segments(paths, path, about)?, folder: None })
     }
 
     /// A store without files, for runs that nothing names for good.
     #[must_use]
     pub fn in_memory() -> Self {
-        Self::new(Some(Writer::in_memory()), None)
-    }
-
-    fn load_segment(&mut self, path: &Path) -> Result<(), StoreError> {
-        let failed = |error| StoreError { path: path.to_owned(), error };
-        let (mut file, is_marked) = open_segment(path).map_err(failed)?;
-        let number = self.files.len() as u32;
-        let (index, blocks, about) = (&mut self.index, &mut self.blocks, &mut self.about);
-        let mut take = |place: Place, body: &[u8]| match place.head.kind {
-            Kind::Runs => {
-                let Some(rows) = Rows::decode(place.head.rows, body) else { return false };
-                let block = blocks.len() as u32;
-                rows.keys().zip(0..).for_each(|(key, row)| index.add(&key, block, row));
-                blocks.push(Located { file: number, place });
-                true
-            }
-            Kind::About => match core::str::from_utf8(body) {
-                Ok(text) => {
-                    about.push((path.to_owned(), text.to_owned()));
-                    true
-                }
-                Err(_) => false,
-            },
-            Kind::Lines => true,
-        };
-        let scan = scan_segment(&mut file, &mut take).map_err(failed)?;
-        if !is_marked && scan.blocks.is_empty() {
-            let text = "no segment (allowed: files that this program wrote, *.seg)";
-            return Err(failed(io::Error::other(text)));
-        }
-        let unmarked = Damage { at: 0, bytes: FIRST.len() as u64, rows: None, is_tail: false };
-        let damage = (!is_marked).then_some(unmarked).into_iter().chain(scan.damage);
-        self.damage.extend(damage.map(|damage| (path.to_owned(), damage)));
-        self.files.push(path.to_owned());
-        Ok(())
+        Self { segments: Segments::with_writer(Writer::in_memory()), folder: None }
     }
 
     /// Number of runs.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.segments.index.len()
     }
 
     /// Whether there are none.
@@ -195,31 +93,26 @@ impl Store {
 
     /// Places of segments that were damaged, and of which nothing was taken.
     pub fn damage(&self) -> &[(PathBuf, Damage)] {
-        &self.damage
-    }
-
-    /// What the segments say of themselves, in JSON.
-    pub fn about(&self) -> &[(PathBuf, String)] {
-        &self.about
+        &self.segments.damage
     }
 
     /// The keys of all runs, in their order.
     pub fn keys(&self) -> impl Iterator<Item = Key> {
-        self.index.keys()
+        self.segments.index.keys()
     }
 
     /// Whether there is such a run.
     pub fn has_run(&self, key: &Key) -> bool {
-        self.index.find(key).is_some()
+        self.segments.has_run(key)
     }
 
-    /// Adds a run. It is found once [`flush`](Self::flush) was called, and on disk within a
-    /// fifth of a second, when others are added meanwhile.
+    /// Adds a run. It is found once [`flush`](Self::flush) was called, and on disk within a fifth of
+    /// a second, when others are added meanwhile.
     ///
     /// # Errors
     /// When it cannot be written, or the store takes none.
     pub fn add_row(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
-        self.write(|writer| writer.add(key, row))
+        self.segments.add_row(key, row)
     }
 
     /// Writes what was added.
@@ -227,43 +120,27 @@ impl Store {
     /// # Errors
     /// When it cannot be written.
     pub fn flush(&mut self) -> Result<(), StoreError> {
-        if self.writer.is_some() {
-            self.write(Writer::flush)?;
-        }
-        self.index.sort();
-        Ok(())
+        self.segments.flush()
     }
 
-    fn write(
-        &mut self,
-        what: impl FnOnce(&mut Writer) -> io::Result<Vec<Written>>,
-    ) -> Result<(), StoreError> {
-        let Some(writer) = &mut self.writer else {
-            let error = io::Error::other("these segments are only read");
-            return Err(StoreError {
-                path: self.files.first().cloned().unwrap_or_default(),
-                error,
-            });
-        };
-        let had_file = writer.has_file();
-        let written = what(writer);
-        let path = writer.path().to_owned();
-        let is_file = writer.has_file();
-        if is_file && !had_file {
-            self.files.push(path.clone());
-        }
-        let written = written.map_err(|error| StoreError { path, error })?;
-        let file = if is_file { (self.files.len() as u32).saturating_sub(1) } else { MEMORY };
-        self.note_written(file, written);
-        Ok(())
+    /// Writes what was added, and puts the folder in order unless another process has it open: many
+    /// small segments become one, and so do damaged ones with what is whole of them.
+    ///
+    /// # Errors
+    /// When files cannot be read or written.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        self.flush()?;
+        let Some(disk) = &self.folder else { return Ok(()) };
+        let segments = &mut self.segments;
+        disk.alone(|| merge_segments(disk.path(), segments)).unwrap_or(Ok(()))
     }
 
-    fn note_written(&mut self, file: u32, written: impl IntoIterator<Item = Written>) {
-        for (place, keys) in written {
-            let block = self.blocks.len() as u32;
-            keys.iter().zip(0..).for_each(|(key, row)| self.index.add(key, block, row));
-            self.blocks.push(Located { file, place });
-        }
+    /// Asks the system to keep what was written also if it loses its power.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.segments.sync()
     }
 
     /// The figures of these runs, whose places are their numbers in the result; those that are not
@@ -272,60 +149,7 @@ impl Store {
     /// # Errors
     /// When a segment cannot be read, or is not what it was when it was opened.
     pub fn collect(&self, keys: &[Key], wanted: Wanted<'_>) -> Result<Columns, StoreError> {
-        let mut places: Vec<(u32, u32, u32)> = Vec::with_capacity(keys.len());
-        for (run, key) in keys.iter().enumerate() {
-            if let Some((block, row)) = self.index.find(key) {
-                places.push((block, row, run as u32));
-            }
-        }
-        places.sort_unstable();
-        let mut columns = Columns::new(keys.len());
-        let mut open: Option<(u32, File)> = None;
-        for of_block in places.chunk_by(|a, b| a.0 == b.0) {
-            let block = of_block.first().and_then(|(block, ..)| self.blocks.get(*block as usize));
-            let Some(located) = block else { continue };
-            if open.as_ref().is_none_or(|(file, _)| *file != located.file) {
-                open = match self.files.get(located.file as usize) {
-                    Some(path) => {
-                        Some((located.file, File::open(path).map_err(StoreError::at(path))?))
-                    }
-                    None => None,
-                };
-            }
-            let file = open.as_mut().map(|(_, file)| file);
-            let body = self.read_from(file, *located)?;
-            let Some(rows) = Rows::decode(located.place.head.rows, &body) else { continue };
-            let runs: Vec<(u32, u32)> = of_block.iter().map(|(_, row, run)| (*row, *run)).collect();
-            columns.take(&rows, &runs, wanted);
-        }
-        Ok(columns)
-    }
-
-    fn read_block(&self, located: Located) -> Result<Vec<u8>, StoreError> {
-        let mut file = match self.files.get(located.file as usize) {
-            Some(path) => Some(File::open(path).map_err(StoreError::at(path))?),
-            None => None,
-        };
-        self.read_from(file.as_mut(), located)
-    }
-
-    fn read_from(&self, file: Option<&mut File>, located: Located) -> Result<Vec<u8>, StoreError> {
-        let memory = self.writer.as_ref().map(Writer::memory).unwrap_or_default();
-        let read = match file {
-            Some(file) => read_body(file, located.place),
-            None => read_body(&mut Cursor::new(memory), located.place),
-        };
-        let path = self.files.get(located.file as usize).map(PathBuf::as_path);
-        read.map_err(StoreError::at(path.unwrap_or(Path::new(""))))
-    }
-
-    /// Asks the system to keep what was written also if it loses its power.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub fn sync(&self) -> Result<(), StoreError> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        writer.sync().map_err(StoreError::at(writer.path()))
+        self.segments.collect(keys, wanted)
     }
 
     /// The figures of one run.
@@ -333,13 +157,7 @@ impl Store {
     /// # Errors
     /// When its segment cannot be read.
     pub fn find_row(&self, key: &Key) -> Result<Option<Row>, StoreError> {
-        let Some((block, at)) = self.index.find(key) else { return Ok(None) };
-        let Some(located) = self.blocks.get(block as usize) else { return Ok(None) };
-        let body = self.read_block(*located)?;
-        let Some(rows) = Rows::decode(located.place.head.rows, &body) else { return Ok(None) };
-        let cell = |n: usize| rows.column(n).get(at as usize).copied().flatten();
-        let values = (0..rows.names.len()).map(cell).collect();
-        Ok(Some(Row { names: rows.names.clone(), values }))
+        self.segments.find_row(key)
     }
 }
 

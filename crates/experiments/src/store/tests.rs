@@ -2,7 +2,6 @@ use std::fs;
 
 use polypath_run::metrics::MetricValues;
 
-use super::folder::list_segments;
 use super::*;
 
 fn key(name: &str) -> Key {
@@ -156,7 +155,7 @@ fn many_small_segments_become_one_and_runs_that_are_there_twice_are_kept_once() 
     assert_eq!(list_segments(folder.path()).unwrap().len(), 1);
     let store = Store::open(folder.path()).unwrap();
     assert_eq!(store.len(), 21);
-    assert_eq!(store.blocks.len(), 1);
+    assert_eq!(store.segments.blocks.len(), 1);
     assert!(names.iter().all(|name| value(&store, name) == Some(name.len() as f64)));
 }
 
