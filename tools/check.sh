@@ -23,6 +23,7 @@ if [ "$(id -u)" = 0 ]; then
 	command -v nft >/dev/null || missing+=(nftables)
 	command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
 	command -v tshark >/dev/null || missing+=(tshark)
+	command -v parallel >/dev/null || missing+=(parallel)
 	[ -e /usr/include/usrsctp.h ] || missing+=(libusrsctp-dev)
 	if [ ${#missing[@]} != 0 ]; then
 		apt-get update -qq

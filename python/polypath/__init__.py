@@ -16,9 +16,11 @@ from __future__ import annotations
 from ._polypath import (
     Chunk,
     PathView,
+    Plan,
     PolicyError,
     Result,
     ScenarioError,
+    ShardDone,
     View,
     __version__,
     scheduler_names,
@@ -27,7 +29,7 @@ from .judging import Bench, Check, CheckError, bench, check
 from .compilation import Compiled, compiled
 from .learned import ASSOC_FIGURES, PATH_FIGURES, Net
 from .policies import SKIP, IntervalPolicy, PathScheduler, wait_until
-from .scenario import Scenario
+from .scenario import Scenario, join
 from .sweeps import Sweep
 
 __all__ = [
@@ -43,16 +45,19 @@ __all__ = [
     "Net",
     "PathScheduler",
     "PathView",
+    "Plan",
     "PolicyError",
     "Result",
     "Scenario",
     "ScenarioError",
+    "ShardDone",
     "Sweep",
     "View",
     "__version__",
     "bench",
     "check",
     "compiled",
+    "join",
     "scheduler_names",
     "wait_until",
 ]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -26,8 +27,10 @@ __all__ = [
     "Association",
     "Chunk",
     "PathView",
+    "Plan",
     "PolicyError",
     "Result",
+    "ShardDone",
     "Scenario",
     "ScenarioError",
     "View",
@@ -37,7 +40,9 @@ __all__ = [
     "broken_rule",
     "draw_network",
     "figure_names",
+    "join_runs",
     "mean_intervals",
+    "plan_sweep",
     "record_fields",
     "run_command",
     "run_population",
@@ -73,6 +78,34 @@ class Scenario:
         metrics: Iterable[str] = ("goodput",),
         progress: bool | _Progress | None = None,
     ) -> Sweep: ...
+    def plan(
+        self,
+        axes: Mapping[str, Sequence[Any]],
+        *,
+        seeds: int = 8,
+        metrics: Iterable[str] = ("goodput",),
+    ) -> Plan: ...
+
+@final
+class Plan:
+    @staticmethod
+    def read(folder: str | os.PathLike[str]) -> Plan: ...
+    def write(self, folder: str | os.PathLike[str]) -> Path: ...
+    @property
+    def id(self) -> str: ...
+    def estimate(self) -> tuple[int, float]: ...
+    def run_shard(
+        self, number: int, of: int, out: str | os.PathLike[str], *, jobs: int = 0
+    ) -> ShardDone: ...
+
+@final
+class ShardDone:
+    @property
+    def path(self) -> Path: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def made(self) -> int: ...
 
 @final
 class Result:
@@ -239,6 +272,10 @@ def run_population(
     first: int = 0,
     progress: _Progress | None = None,
 ) -> dict[str, Any]: ...
+def plan_sweep(
+    scenario: Scenario, axes: list[tuple[str, list[Any]]], seeds: int, metrics: list[str]
+) -> Plan: ...
+def join_runs(paths: list[str | os.PathLike[str]]) -> tuple[dict[str, Any], int]: ...
 def run_sweep(
     scenario: Scenario,
     axes: Sequence[tuple[str, Sequence[Any]]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,6 +13,16 @@ from . import _polypath
 from .sweeps import Sweep, show_progress
 
 Scenario = _polypath.Scenario
+
+
+def _read_axes(
+    axes: Mapping[str, Sequence[Any]], metrics: Iterable[str]
+) -> tuple[list[tuple[str, list[Any]]], list[str]]:
+    for field, values in axes.items():
+        if isinstance(values, str):
+            raise TypeError(f"axis {field} = {values!r} (allowed: a list of values)")
+    fields = [(field, list(values)) for field, values in axes.items()]
+    return fields, [metrics] if isinstance(metrics, str) else list(metrics)
 
 
 def sweep(
@@ -37,17 +48,42 @@ def sweep(
     `progress` hears how many runs are done, and of how many; `True` shows a bar (tqdm's, if it is
     installed), and so does `None` on a terminal.
     """
-    for field, values in axes.items():
-        if isinstance(values, str):
-            raise TypeError(f"axis {field} = {values!r} (allowed: a list of values)")
-    fields = [(field, list(values)) for field, values in axes.items()]
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    fields, names = _read_axes(axes, metrics)
     with show_progress(progress) as report:
         swept = _polypath.run_sweep(self, fields, seeds, names, report)
     return Sweep(swept["axes"], swept["columns"], swept["errors"])
 
 
+def plan(
+    self: Scenario,
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    seeds: int = 8,
+    metrics: Iterable[str] = ("goodput",),
+) -> _polypath.Plan:
+    """Plans what `sweep` would run, for other machines: `plan.run_shard(i, n, out)` runs one of n
+    parts on any of them, and `join(out)` reads what they made.
+
+    The plan has all that it needs, and may be written and read. Schedulers of this process are no
+    part of it; built-in ones and `learned?file=FILE` are.
+    """
+    fields, names = _read_axes(axes, metrics)
+    return _polypath.plan_sweep(self, fields, seeds, names)
+
+
+def join(*paths: str | os.PathLike[str], partial: bool = False) -> Sweep:
+    """The sweep whose shards wrote these segments: files, folders with files `*.seg`, or patterns.
+
+    While runs are missing that is an error, unless `partial` says that a part is enough.
+    """
+    swept, missing = _polypath.join_runs(list(paths))
+    if missing and not partial:
+        raise ValueError(f"{missing} runs are missing (allowed: with partial=True)")
+    return Sweep(swept["axes"], swept["columns"], {})
+
+
 Scenario.sweep = sweep
+Scenario.plan = plan
 
 
 def series(self: Any, pattern: str = "*") -> dict[str, Any]:

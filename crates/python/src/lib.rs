@@ -18,6 +18,7 @@ mod population;
 mod result;
 mod scenario;
 mod scheduler;
+mod shards;
 mod sweep;
 
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ mod _polypath {
     use crate::scenario::{Scenario, scheduler_names};
     #[pymodule_export]
     use crate::scheduler::{Chunk, PathView, View, record_fields};
+    #[pymodule_export]
+    use crate::shards::{Plan, ShardDone, join_runs, plan_sweep};
     #[pymodule_export]
     use crate::sweep::{mean_intervals, run_sweep};
 

@@ -7,7 +7,7 @@ use polypath_experiments::stats::Estimate;
 use polypath_experiments::sweep::{Point, expand_sweep};
 use polypath_run::metrics::{self, MetricValues, Needs, Probe};
 use polypath_run::{limit, world_spec};
-use polypath_scenario::{Axis, Scalar};
+use polypath_scenario::{Axis, Scalar, Source};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -48,14 +48,10 @@ pub(crate) fn run_sweep<'py>(
     if seeds == 0 {
         return Err(PyValueError::new_err("seeds = 0 (allowed: 1 or more)"));
     }
-    let mut other = scenario.clone();
-    let mut plain = Vec::new();
-    for (field, values) in axes {
-        let values = values.iter().map(|value| Scenario::to_toml(other.own_mut(), value));
-        plain.push((field, values.collect::<PyResult<Vec<_>>>()?));
-    }
-    let (scenario, axes, metrics) = (&other, plain, &metrics);
-    let points = points(scenario, axes)?;
+    let (scenario, axes) = plain_axes(scenario, axes)?;
+    let (scenario, metrics) = (&scenario, &metrics);
+    let source = source_with_axes(scenario, axes)?;
+    let points = expand_sweep(&source).map_err(bad_scenario)?;
     let traced = check_metrics(&points, metrics)?;
     let runs: Vec<(usize, u64)> = points
         .iter()
@@ -88,7 +84,25 @@ pub(crate) fn run_sweep<'py>(
     columns(py, scenario, &points, metrics, rows)
 }
 
-fn points(scenario: &Scenario, axes: Vec<(String, Vec<toml::Value>)>) -> PyResult<Vec<Point>> {
+/// Axes with values as a file has them.
+pub(crate) type PlainAxes = Vec<(String, Vec<toml::Value>)>;
+
+/// The scenario, which learns of the schedulers among the values, and the axes without Python.
+pub(crate) fn plain_axes(
+    scenario: &Scenario,
+    axes: Vec<(String, Vec<Bound<'_, PyAny>>)>,
+) -> PyResult<(Scenario, PlainAxes)> {
+    let mut other = scenario.clone();
+    let mut plain = Vec::new();
+    for (field, values) in axes {
+        let values = values.iter().map(|value| Scenario::to_toml(other.own_mut(), value));
+        plain.push((field, values.collect::<PyResult<Vec<_>>>()?));
+    }
+    Ok((other, plain))
+}
+
+/// The scenario with these axes behind its own.
+pub(crate) fn source_with_axes(scenario: &Scenario, axes: PlainAxes) -> PyResult<Source> {
     let mut source = scenario.source_for(&Failure::default());
     let mut all = polypath_run::read_scenario(&source).map_err(bad_scenario)?.sweep;
     for (field, values) in axes {
@@ -97,7 +111,7 @@ fn points(scenario: &Scenario, axes: Vec<(String, Vec<toml::Value>)>) -> PyResul
         all.push(Axis { set: vec![field], values, ..Axis::default() });
     }
     source.set_axes(&all).map_err(bad_scenario)?;
-    expand_sweep(&source).map_err(bad_scenario)
+    Ok(source)
 }
 
 fn scalar(field: &str, value: toml::Value) -> PyResult<Scalar> {

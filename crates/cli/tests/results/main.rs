@@ -2,6 +2,7 @@
 
 mod compare;
 mod desk;
+mod engines;
 #[cfg(unix)]
 mod interrupted;
 mod plot;
