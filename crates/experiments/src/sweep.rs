@@ -3,6 +3,7 @@
 use polypath_run::read_scenario;
 use polypath_scenario::units::{Delay, Kind, Mtus, Packets, Probability, Quantity, Rate, Size};
 use polypath_scenario::{Assignment, Axis, Scalar, Scenario, ScenarioError, Source};
+use rayon::prelude::*;
 
 /// Points of a sweep, at most: beyond it a range was mistyped.
 const MAX_POINTS: usize = 100_000;
@@ -23,26 +24,46 @@ pub struct Point {
 /// A range that cannot be read, a value that its field does not take, too many points.
 pub fn expand_sweep(source: &Source) -> Result<Vec<Point>, ScenarioError> {
     let axes = read_axes(source)?;
-    let mut points = vec![(Vec::new(), source.clone())];
-    for (n, (name, steps)) in axes.iter().enumerate() {
-        if points.len().saturating_mul(steps.len()) > MAX_POINTS {
+    let mut count = 1_usize;
+    for (n, (_, steps)) in axes.iter().enumerate() {
+        count = count.saturating_mul(steps.len());
+        if count > MAX_POINTS {
             return Err(source.problem(
                 &format!("sweep[{n}]"),
                 format!("too many points (allowed: up to {MAX_POINTS})"),
             ));
         }
-        let mut next = Vec::with_capacity(points.len() * steps.len());
-        for (labels, source) in &points {
-            for step in steps {
-                next.push(one_step(n, name, step, labels, source)?);
-            }
-        }
-        points = next;
     }
-    points
-        .into_iter()
-        .map(|(labels, source)| Ok(Point { labels, scenario: read_scenario(&source)? }))
-        .collect()
+    (0..count).into_par_iter().map(|number| build_point(source, &axes, number)).collect()
+}
+
+/// The names of the axes of a scenario's sweep.
+///
+/// # Errors
+/// A scenario that cannot be read.
+pub fn axis_names(source: &Source) -> Result<Vec<String>, ScenarioError> {
+    Ok(read_axes(source)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The point with this number: the last axis varies fastest.
+fn build_point(
+    source: &Source,
+    axes: &[(String, Vec<Step>)],
+    number: usize,
+) -> Result<Point, ScenarioError> {
+    let mut chosen = Vec::with_capacity(axes.len());
+    let mut rest = number;
+    for (name, steps) in axes.iter().rev() {
+        let step = steps.get(rest % steps.len().max(1));
+        rest /= steps.len().max(1);
+        chosen.extend(step.map(|step| (name, step)));
+    }
+    let (mut source, mut labels) = (source.clone(), Labels::with_capacity(axes.len()));
+    for (n, (name, step)) in chosen.into_iter().rev().enumerate() {
+        take_step(n, step, &mut source)?;
+        labels.push((name.clone(), step.label.clone()));
+    }
+    Ok(Point { labels, scenario: read_scenario(&source)? })
 }
 
 type Labels = Vec<(String, String)>;
@@ -53,22 +74,14 @@ struct Step {
     set: Vec<Assignment>,
 }
 
-fn one_step(
-    n: usize,
-    name: &str,
-    step: &Step,
-    labels: &Labels,
-    source: &Source,
-) -> Result<(Labels, Source), ScenarioError> {
-    let mut source = source.clone();
+/// Sets what a step of axis `n` sets.
+fn take_step(n: usize, step: &Step, source: &mut Source) -> Result<(), ScenarioError> {
     for assignment in &step.set {
         let origin = format!("{}: sweep[{n}]", source.name());
         let set = source.set_by(&origin, assignment);
         set.map_err(|error| source.problem(&format!("sweep[{n}].set"), error.to_string()))?;
     }
-    let mut labels = labels.clone();
-    labels.push((name.to_owned(), step.label.clone()));
-    Ok((labels, source))
+    Ok(())
 }
 
 /// Name and values of each axis.

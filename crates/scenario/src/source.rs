@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde_path_to_error::Segment;
@@ -36,6 +36,9 @@ pub struct Source {
     files: Arc<dyn Files>,
     /// What the names of policies stand for.
     policies: Policies,
+    /// The same with the files of the scenario's folder, once it was asked for: the scenarios of a
+    /// sweep share it.
+    beside: OnceLock<Policies>,
 }
 
 impl Source {
@@ -61,7 +64,8 @@ impl Source {
             Ok(mut table) => {
                 let hints = renamed::modernize_words(&mut table);
                 let (assigned, policies) = (Vec::new(), Policies::default());
-                Ok(Self { name, text, table, assigned, hints, files, policies })
+                let beside = OnceLock::new();
+                Ok(Self { name, text, table, assigned, hints, files, policies, beside })
             }
             Err(error) => {
                 let line = error.span().map(|span| line_of(&text, span.start));
@@ -81,6 +85,7 @@ impl Source {
     #[must_use]
     pub fn with_policies(mut self, policies: Policies) -> Self {
         self.policies = policies;
+        self.beside = OnceLock::new();
         self
     }
 
@@ -88,6 +93,7 @@ impl Source {
     #[must_use]
     pub fn wrap_files(mut self, wrap: impl FnOnce(Arc<dyn Files>) -> Arc<dyn Files>) -> Self {
         self.files = wrap(self.files);
+        self.beside = OnceLock::new();
         self
     }
 
@@ -129,7 +135,8 @@ impl Source {
     /// The first field that is unknown, malformed or makes no sense.
     pub fn parse_scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.parse_and_check().and_then(|mut scenario| {
-            scenario.policies = self.policies.beside(&self.files, self.folder());
+            let beside = || self.policies.beside(&self.files, self.folder());
+            scenario.policies = self.beside.get_or_init(beside).clone();
             self.load_traces(&mut scenario)?;
             check(&scenario)?;
             Ok(scenario)

@@ -151,7 +151,19 @@ impl<'a> Evaluator<'a> {
             let names = self.results.grid_names().join(", ");
             NoValue::Mistake(format!("no grid {name:?} (allowed: {names})"))
         })?;
-        let point = find_point(grid, at, bound)?;
+        self.estimate_point(grid, find_point(grid, at, bound)?, metric)
+    }
+
+    /// The value of a metric at a point of a grid, by its number.
+    ///
+    /// # Errors
+    /// When the runs have no such figure.
+    pub fn estimate_point(
+        &self,
+        grid: &GridTable,
+        point: usize,
+        metric: &str,
+    ) -> Result<Estimate, NoValue> {
         match self.results.sample(grid, point, metric) {
             Sample::Values(values) => estimate_runs(metric, &values),
             Sample::Unknown => Err(NoValue::Mistake(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use polypath_run::read_scenario;
 use polypath_scenario::{Assignment, Scalar, Scenario, ScenarioError, Source};
 use toml::Value;
@@ -221,18 +221,10 @@ fn chosen_labels(grid: &Grid, axis: &str, pick: &Pick) -> Result<(usize, Vec<Str
 
 /// Names of the sweep's axes, and the labels in the order of their first use.
 fn list_axes(source: &Source, points: &[GridPoint]) -> Result<Vec<Axis>, ScenarioError> {
-    let names = sweep::expand_sweep(source)?
-        .into_iter()
-        .next()
-        .map(|point| point.labels.into_iter().map(|(name, _)| name));
     let axis = |(n, name): (usize, String)| {
-        let mut labels: Vec<String> = Vec::new();
-        for label in points.iter().filter_map(|point| point.labels.get(n)) {
-            if !labels.contains(label) {
-                labels.push(label.clone());
-            }
-        }
-        Axis { name, labels }
+        let labels: IndexSet<&String> =
+            points.iter().filter_map(|point| point.labels.get(n)).collect();
+        Axis { name, labels: labels.into_iter().cloned().collect() }
     };
-    Ok(names.into_iter().flatten().enumerate().map(axis).collect())
+    Ok(sweep::axis_names(source)?.into_iter().enumerate().map(axis).collect())
 }

@@ -8,7 +8,7 @@ use super::points::Stored;
 use super::study::{Study, collect_jobs};
 use crate::evaluate::{Bindings, Evaluator, GridTable};
 use crate::experiment::{Experiment, Figure, Quantity, Selection};
-use crate::stats::Interval;
+use crate::stats::{Estimate, Interval};
 use crate::store::{Store, StoreError, Wanted};
 
 /// Seeds per point, at most, however wide the interval.
@@ -174,26 +174,27 @@ pub enum SweepError {
     Store(#[from] StoreError),
 }
 
+/// A sweep has one grid.
 fn sweep_rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
     let evaluator = Evaluator::new(stored);
-    let mut places =
-        study.points.grids.iter().flat_map(|grid| point_bindings(&GridTable::from_grid(grid)));
-    let all: Vec<Bindings> = places.by_ref().collect();
-    let value =
-        |name: &String, at: &Bindings| evaluator.estimate_quantity(&metric_quantity(name), at).ok();
-    let measured = |name: &String, at: &Bindings| {
-        let own = value(name, at)?;
-        let first = all.first().and_then(|first| value(name, first));
-        let ratio = first.map(|first| own.over(&first).interval());
+    let Some(table) = study.points.grids.first().map(GridTable::from_grid) else {
+        return Vec::new();
+    };
+    let value = |name: &String, point: usize| evaluator.estimate_point(&table, point, name).ok();
+    let first: Vec<Option<Estimate>> = metrics.iter().map(|name| value(name, 0)).collect();
+    let measured = |point: usize, name: &String, first: &Option<Estimate>| {
+        let own = value(name, point)?;
+        let ratio = first.as_ref().map(|first| own.over(first).interval());
         let ratio = ratio.filter(|ratio| ratio.mean.is_finite());
         let Interval { mean, half } = own.interval();
         Some(Measured { mean, half, against_first: ratio.map(|ratio| (ratio.mean, ratio.half)) })
     };
-    let row = |at: &Bindings| {
-        let metrics = metrics.iter().map(|name| (name.clone(), measured(name, at)));
-        SweepRow { at: at.clone(), metrics: metrics.collect() }
+    let row = |(point, at): (usize, Bindings)| {
+        let metrics = metrics.iter().zip(&first);
+        let metrics = metrics.map(|(name, first)| (name.clone(), measured(point, name, first)));
+        SweepRow { at, metrics: metrics.collect() }
     };
-    all.iter().map(row).collect()
+    point_bindings(&table).into_iter().enumerate().map(row).collect()
 }
 
 /// The points of a grid as bindings.
