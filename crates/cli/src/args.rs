@@ -352,19 +352,19 @@ pub(crate) enum Side {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReproduceArgs {
     /// Papers or experiments, such as S0 or S0-F4; all without.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", conflicts_with = "from")]
     pub(crate) ids: Vec<String>,
     /// Fewer seeds and shorter runs: wider intervals.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     pub(crate) quick: bool,
     /// So many seeds per point, whatever the files say.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "from")]
     pub(crate) seeds: Option<u32>,
     /// Leave out the alternatives that are not judged in full.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     pub(crate) no_sensitivity: bool,
     /// Only read the files and say what is wrong with them.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["from", "plan"])]
     pub(crate) check: bool,
     /// Folder for results and report; runs found there are not made again.
     #[arg(long, value_name = "DIR", default_value = "results")]
@@ -373,7 +373,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) tables: Option<PathBuf>,
     /// Folder of other experiment files than those that the program carries.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub(crate) scenarios: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) shards: PlanArgs,
@@ -385,16 +385,22 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PopulationArgs {
     /// How many networks.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "from")]
     pub(crate) draws: u64,
     /// Seed of the population; from 1000000 on for reports.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, conflicts_with = "from")]
     pub(crate) seed: u64,
     /// Other path schedulers to compare with, separated by commas, or all, or none.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "all",
+        conflicts_with = "from"
+    )]
     pub(crate) schedulers: Vec<String>,
     /// Packets that a run may carry, about; runs are made shorter to fit.
-    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000), conflicts_with = "from")]
     pub(crate) packets: u64,
     /// Folder for the records of draws, the page, and the scenarios of the worst ten.
     #[arg(long, value_name = "DIR", default_value = "results/population")]

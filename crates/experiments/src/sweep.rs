@@ -89,7 +89,15 @@ fn read_axes(source: &Source) -> Result<Vec<(String, Vec<Step>)>, ScenarioError>
     let axes = read_scenario(source)?.sweep;
     let named = |(n, axis): (usize, &Axis)| {
         let name = axis.name.clone().or_else(|| axis.set.first().cloned());
-        Ok((name.unwrap_or_else(|| "case".to_owned()), axis_steps(source, n, axis)?))
+        let name = name.unwrap_or_else(|| "case".to_owned());
+        let steps = axis_steps(source, n, axis)?;
+        // Segments of others bring their scenarios with them, and these words go to a terminal.
+        let is_safe = |word: &String| !word.contains(char::is_control);
+        if !is_safe(&name) || !steps.iter().all(|step| is_safe(&step.label)) {
+            let text = "a name or label with a control character (allowed: what can be printed)";
+            return Err(source.problem(&format!("sweep[{n}]"), text));
+        }
+        Ok((name, steps))
     };
     axes.iter().enumerate().map(named).collect()
 }
@@ -239,6 +247,17 @@ mod tests {
         assert_eq!(texts("1..7/3").unwrap(), ["1", "4", "7"]);
         for bad in ["", "1..2", "1ms..2ms", "1ms..2s/1B", "2..1/1", "1..2/0", "0..9999999/1"] {
             assert!(expand_range(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_that_a_terminal_would_obey_are_refused() {
+        for sweep in [
+            "name = \"x\\u001b[2J\"\nset = ['path.B.delay']\nvalues = ['1ms']",
+            "cases = [{ label = \"\\u0007\", set = { 'path.B.delay' = '1ms' } }]",
+        ] {
+            let refusal = labels(&format!("[[sweep]]\n{sweep}")).unwrap_err();
+            assert!(refusal.contains("control character"), "{refusal}");
         }
     }
 

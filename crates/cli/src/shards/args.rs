@@ -32,7 +32,8 @@ pub(crate) struct PlanArgs {
     /// Write a plan for `polypath worker` into this folder, and run nothing.
     #[arg(long, value_name = "DIR")]
     pub(crate) plan: Option<PathBuf>,
-    /// Take the runs from these segments, folders or patterns such as 'out/*.seg', and run nothing.
+    /// Take the runs from these segments, folders or patterns such as 'out/*.seg', and run nothing;
+    /// what is run stands in them.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) from: Vec<PathBuf>,
     /// With --from: say what there is, also while runs are missing.

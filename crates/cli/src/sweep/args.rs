@@ -28,17 +28,21 @@ pub(crate) struct SweepArgs {
     #[arg(required_unless_present_any = ["from", "watch"], conflicts_with_all = ["from", "watch"])]
     pub(crate) scenario: Option<PathBuf>,
     /// One more axis: FIELD=FIRST..LAST/STEP or FIELD=A,B,C; may be repeated.
-    #[arg(long, value_name = "FIELD=VALUES")]
+    #[arg(long, value_name = "FIELD=VALUES", conflicts_with_all = ["from", "watch"])]
     pub(crate) axis: Vec<String>,
     /// Set a field over what the file says, unless an axis sets it; may be repeated.
-    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    #[arg(long = "set", value_name = "FIELD=VALUE", conflicts_with_all = ["from", "watch"])]
     pub(crate) set: Vec<String>,
     /// What to report, such as goodput or delay.mean (`polypath metrics` lists them); may be
     /// repeated. By default what the scenario's `metrics` say, or goodput.
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<String>,
     /// Seeds per point, instead of the scenario's.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "ci")]
+    #[arg(
+        long,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        conflicts_with_all = ["ci", "from", "watch"]
+    )]
     pub(crate) seeds: Option<u32>,
     /// Add seeds until every 95 % interval is at most this share of its mean, such as 2%.
     #[arg(long, value_name = "SHARE")]
@@ -46,7 +50,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) shards: PlanArgs,
     /// Say how far the shards in this folder are until all are whole, and run nothing.
-    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["from", "plan"])]
     pub(crate) watch: Vec<PathBuf>,
     /// Folder for the runs; those found there are not made again.
     #[arg(long, value_name = "DIR", default_value = "results")]

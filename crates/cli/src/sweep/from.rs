@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use polypath_experiments::reproduce::{Swept, judge_sweep, next_seeds, widest_interval};
+use polypath_experiments::reproduce::{
+    Swept, collect_jobs, judge_sweep, next_seeds, widest_interval,
+};
 use polypath_shards::{Joined, Plan, Prepared, SeedRange, Work};
 
 use super::args::SweepArgs;
@@ -13,7 +15,8 @@ use crate::shards::{join, write_plan};
 use crate::talk::Talk;
 
 pub(super) fn sweep_from(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
-    let joined = join(&args.shards, "sweep", talk)?;
+    let mut joined = join(&args.shards, "sweep", talk)?;
+    choose_metrics(args, &mut joined)?;
     let Prepared::Sweep { study, metrics } = joined.plan.prepare()? else { return Ok(()) };
     let Work::Sweep { name, .. } = &joined.plan.work else { return Ok(()) };
     let has_axes = study.points.grids.iter().any(|grid| !grid.axes.is_empty());
@@ -34,6 +37,27 @@ pub(super) fn sweep_from(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
         talk.say(format_args!("every interval is within {:.2} %: no further round", 100.0 * wide));
     }
     shown.show(&swept, &joined.store)
+}
+
+/// Runs have all their figures, so others may be reported than were planned; not those that need a
+/// trace, if no planned one did.
+fn choose_metrics(args: &SweepArgs, joined: &mut Joined) -> Result<(), Failure> {
+    let Work::Sweep { metrics, .. } = &mut joined.plan.work else { return Ok(()) };
+    if args.metric.is_empty() || args.metric == *metrics {
+        return Ok(());
+    }
+    metrics.clone_from(&args.metric);
+    let prepared = joined.plan.prepare();
+    let prepared = prepared.map_err(|error| Failure::bad_input(format!("--metric: {error}")))?;
+    let Prepared::Sweep { study, .. } = prepared else { return Ok(()) };
+    let jobs = collect_jobs([&study]);
+    if jobs.iter().any(|job| joined.store.has_run(&job.key)) {
+        return Ok(());
+    }
+    let names = args.metric.join(", ");
+    Err(Failure::bad_input(format!(
+        "--metric {names}: needs traces, which these runs were made without (allowed: as planned, or metrics without traces)"
+    )))
 }
 
 /// Plans more seeds for every point: they are the same at all points, so that differences between

@@ -27,6 +27,9 @@ fn a_sweep_in_shards_prints_what_one_process_prints() {
     }
     assert_eq!(desk.done("sweep --from out").0, whole);
     assert_eq!(desk.done("sweep --from out/*.seg").0, whole);
+    let other = desk.json("sweep --from out --metric delay.mean --json");
+    assert_eq!(other[0]["metrics"][0][0], "delay.mean");
+    assert!(other[0]["metrics"][0][1]["mean"].as_f64().unwrap() > 0.0);
     let (text, _) = desk.done("sweep --watch out");
     assert!(text.ends_with("3 of 3 shards whole, 3 begun, 100.0 % of the runs\n"), "{text}");
     let state: Value = desk.json("sweep --watch out --json");
@@ -98,6 +101,7 @@ fn experiments_work_in_shards_with_files_of_ones_own() {
 #[test]
 fn what_makes_no_sense_is_refused_in_a_line() {
     let (desk, _) = planned();
+    desk.done("worker plan --shard 1/1 --out out");
     for (line, problem) in [
         ("worker plan --shard 4/3 --out out", "\"4/3\": no shard"),
         ("worker tiny.toml --shard 1/1 --out out", "tiny.toml: no plan"),
@@ -105,6 +109,8 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         ("sweep --from none", "none: no segments"),
         ("sweep --watch none", "--watch none: no folder"),
         ("verify out --sample 0", "\"0\": no share"),
+        ("sweep --from out --seeds 3", "cannot be used with"),
+        ("sweep -q --from out --metric nothing", "--metric: no metric"),
     ] {
         let refusal = desk.refusal(line);
         assert!(refusal.contains(problem), "{line}: {refusal}");
