@@ -95,7 +95,7 @@ fn write_synthetic(rows: u32, folder: &Path) -> Outcome<()> {
     std::fs::create_dir_all(&out)?;
     // A true run says which figures there are, and which of them vary.
     let model = run_job(&collect_jobs([&small_study()?])[0])?;
-    let jobs = collect_jobs([&study]);
+    let jobs = collect_jobs([study.as_ref()]);
     for number in 1..=SHARDS {
         let shard = Shard { number, of: SHARDS };
         let own = shard.choose_jobs(&vec![1.0; jobs.len()]);

@@ -22,7 +22,7 @@ pub enum Prepared {
     /// A sweep.
     Sweep {
         /// Its points, with the seeds of this round and of those before it.
-        study: Study,
+        study: Box<Study>,
         /// What is reported.
         metrics: Vec<String>,
     },
@@ -104,7 +104,7 @@ impl Plan {
         Ok(match &self.work {
             Work::Sweep { name, scenario, metrics, seeds } => {
                 let source = Source::with_files(name, scenario, Arc::new(self.files.clone()))?;
-                let study = prepare_sweep(source, seeds.to, metrics)?;
+                let study = Box::new(prepare_sweep(source, seeds.to, metrics)?);
                 Prepared::Sweep { study, metrics: metrics.clone() }
             }
             Work::Reproduce { experiments, carried, quick, seeds, sensitivity } => {
@@ -132,7 +132,7 @@ impl Plan {
     /// The runs of this round.
     pub(crate) fn choose_jobs(&self, prepared: &Prepared) -> Vec<Job> {
         let mut jobs = match prepared {
-            Prepared::Sweep { study, .. } => collect_jobs([study]),
+            Prepared::Sweep { study, .. } => collect_jobs([study.as_ref()]),
             Prepared::Reproduce(studies) => collect_jobs(studies),
             Prepared::Population(_) => Vec::new(),
         };

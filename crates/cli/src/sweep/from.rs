@@ -23,7 +23,7 @@ pub(super) fn sweep_from(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
     let canvas = open_canvas(args, has_axes)?;
     let (stored, rows) =
         judge_sweep(&study, &metrics, &joined.store).map_err(Failure::run_failed)?;
-    let swept = Swept { study, stored, rows, failed: None };
+    let swept = Swept { study: *study, stored, rows, failed: None };
     let shown = Shown { args, name: Path::new(name), metrics: &metrics, canvas, talk };
     if let Some(share) = read_precision(args)? {
         let wide = widest_interval(&swept.rows);
@@ -50,7 +50,7 @@ fn choose_metrics(args: &SweepArgs, joined: &mut Joined) -> Result<(), Failure> 
     let prepared = joined.plan.prepare();
     let prepared = prepared.map_err(|error| Failure::bad_input(format!("--metric: {error}")))?;
     let Prepared::Sweep { study, .. } = prepared else { return Ok(()) };
-    let jobs = collect_jobs([&study]);
+    let jobs = collect_jobs([study.as_ref()]);
     if jobs.iter().any(|job| joined.store.has_run(&job.key)) {
         return Ok(());
     }

@@ -185,7 +185,7 @@ fn what_is_no_segment_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.seg");
     fs::write(&path, "something else entirely").unwrap();
-    let error = Store::of_segments(&[path.clone()]).unwrap_err().to_string();
+    let error = Store::of_segments(std::slice::from_ref(&path)).unwrap_err().to_string();
     assert!(error.starts_with(&format!("{}: no segment", path.display())), "{error}");
     assert!(Store::of_segments(&[folder.path().join("missing.seg")]).is_err());
 }

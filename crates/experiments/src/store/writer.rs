@@ -54,7 +54,6 @@ pub(super) type Written = (Place, Vec<Key>);
 impl Writer {
     fn new(target: Target, end: u64) -> Self {
         #[expect(clippy::disallowed_types, reason = "as above")]
-        #[expect(clippy::disallowed_methods, reason = "as above")]
         let written = Instant::now();
         Self { target, pending: Vec::new(), written, end }
     }
@@ -134,7 +133,6 @@ impl Writer {
     /// When it cannot be written.
     pub(super) fn flush(&mut self) -> io::Result<Vec<Written>> {
         #[expect(clippy::disallowed_types, reason = "as above")]
-        #[expect(clippy::disallowed_methods, reason = "as above")]
         let now = Instant::now();
         self.written = now;
         let pending = std::mem::take(&mut self.pending);
