@@ -7,6 +7,7 @@
 #   tools/shards-bars.sh [PROGRAM [STATIC_PROGRAM]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+lossy=$PWD/tools/engines/lossy.toml short=$PWD/crates/shards/examples/short.toml
 target=${CARGO_TARGET_DIR:-$PWD/target}
 if [ $# = 0 ]; then cargo build --quiet --profile quick -p polypath-cli; fi
 cargo build --quiet --profile quick -p polypath-shards --example store_cost
@@ -22,20 +23,7 @@ timed() { local out=$1; shift; /usr/bin/time -f '%e %U %S %M' -o timed "$@" >"$o
 
 row "the store's CPU time beside that of runs of half a millisecond" "$("$cost" share)"
 
-cat >short.toml <<'S'
-[path.A]
-rate = "10Mbit/s"
-delay = "10ms"
-[path.B]
-rate = "10Mbit/s"
-delay = "10ms"
-[[flow]]
-app = "saturated"
-[time]
-settle = "0s"
-measure = "100ms"
-S
-million=(sweep short.toml --axis path.B.delay=1us..1000us/1us --seeds 1000 --out million)
+million=(sweep "$short" --axis path.B.delay=1us..1000us/1us --seeds 1000 --out million)
 timed first "$program" "${million[@]}"
 row "1,000,000 runs" "$wall s ($user s of CPU time), $((kb / 1000)) MB"
 timed second "$program" "${million[@]}"
@@ -48,21 +36,9 @@ timed table "$program" sweep --from made-up/out
 row "10,000,000 rows in 100 segments joined and judged" "$wall s, $((kb / 1000)) MB, $(du -sm made-up/out | cut -f1) MB of disk"
 rm -rf made-up
 
-cat >lossy.toml <<'S'
-[path.A]
-rate = "10Mbit/s"
-delay = "10ms"
-loss = "1%"
-[path.B]
-rate = "5Mbit/s"
-delay = "10ms"
-[[flow]]
-app = "file"
-size = "100kB"
-S
 axes=(--axis path.B.delay=1ms..100ms/11ms --seeds 2000 --metric transfer-time)
-"$program" -q sweep lossy.toml "${axes[@]}" >whole
-"$program" -q sweep lossy.toml "${axes[@]}" --plan plan >/dev/null
+"$program" -q sweep "$lossy" "${axes[@]}" >whole
+"$program" -q sweep "$lossy" "${axes[@]}" --plan plan >/dev/null
 # Whether the segments of a folder come to what one process comes to.
 compare() { if "$program" -q sweep --from "$1" 2>>errors | cmp -s - whole; then echo "the same bytes"; else echo "OTHER BYTES"; fi; }
 

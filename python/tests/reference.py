@@ -24,7 +24,8 @@ sizes in bytes, unless a name says otherwise. Types are in the package's stubs.
 #: Modules with the names that each shows, in this order.
 SHOWN = {
     "polypath": [
-        "Scenario", "Result", "Sweep", "PathScheduler", "wait_until", "View", "PathView", "Chunk",
+        "Scenario", "Result", "Sweep", "Plan", "ShardDone", "join", "PathScheduler", "wait_until", "View",
+        "PathView", "Chunk",
         "compiled", "IntervalPolicy", "Net", "check", "bench", "Bench", "scheduler_names",
         "ScenarioError", "PolicyError", "CheckError",
     ],

@@ -69,13 +69,13 @@ def test_a_sweep_keeps_what_has_a_version(folder):
     ran = polypath(*sweep, folder=folder)
     assert "has no version" in ran.stderr and ran.returncode == 1, ran.stderr
     assert "2 of 6 runs failed" in ran.stderr and "my.py:Mine" in ran.stdout
-    assert not list((folder / "out" / "runs").glob("*.csv"))
+    assert not list((folder / "out" / "runs").glob("*.seg"))
     (folder / "my.py").write_text(SCHEDULER.format(version="1"))
     axis = "stack.path-scheduler=rr,my.py:Mine"
     sweep = ("sweep", "two.toml", "--axis", axis, "--seeds", "2", "--out", "out")
     ran = polypath(*sweep, folder=folder)
     assert ran.returncode == 0, ran.stderr
-    assert list((folder / "out" / "runs").glob("*.csv"))
+    assert list((folder / "out" / "runs").glob("*.seg"))
 
 
 def test_population_takes_one(folder):
@@ -118,6 +118,7 @@ except KeyboardInterrupt:
         "scenario.sweep({'stack.path-scheduler': [Slow]}, seeds=4)",
         "scenario.sweep({'path.b.delay': ['20ms', '30ms']}, seeds=4)",
         "polypath.bench(Mine, networks=500, papers=())",
+        "scenario.set('time.measure', '1s').plan({}, seeds=90000).run_shard(1, 1, 'out')",
     ],
 )
 def test_ctrl_c_ends_a_long_run(folder, work):

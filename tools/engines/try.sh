@@ -26,21 +26,9 @@ clean() {
 }
 trap clean EXIT
 
-cat >scenario.toml <<'S'
-[path.A]
-rate = "10Mbit/s"
-delay = "10ms"
-loss = "1%"
-[path.B]
-rate = "5Mbit/s"
-delay = "10ms"
-[[flow]]
-app = "file"
-size = "100kB"
-S
 axes=(--axis path.B.delay=1ms..100ms/11ms --seeds 1000 --metric transfer-time)
-"$POLYPATH" -q sweep scenario.toml "${axes[@]}" >whole.txt
-"$POLYPATH" -q sweep scenario.toml "${axes[@]}" --plan plan >/dev/null
+"$POLYPATH" -q sweep "$here/lossy.toml" "${axes[@]}" >whole.txt
+"$POLYPATH" -q sweep "$here/lossy.toml" "${axes[@]}" --plan plan >/dev/null
 
 # Compares what an engine made.
 check() {

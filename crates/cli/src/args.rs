@@ -358,7 +358,11 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, conflicts_with = "from")]
     pub(crate) quick: bool,
     /// So many seeds per point, whatever the files say.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "from")]
+    #[arg(
+        long,
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        conflicts_with = "from"
+    )]
     pub(crate) seeds: Option<u32>,
     /// Leave out the alternatives that are not judged in full.
     #[arg(long, conflicts_with = "from")]
@@ -385,7 +389,12 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PopulationArgs {
     /// How many networks.
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "from")]
+    #[arg(
+        long,
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+        conflicts_with = "from"
+    )]
     pub(crate) draws: u64,
     /// Seed of the population; from 1000000 on for reports.
     #[arg(long, default_value_t = 1, conflicts_with = "from")]
@@ -400,7 +409,12 @@ pub(crate) struct PopulationArgs {
     )]
     pub(crate) schedulers: Vec<String>,
     /// Packets that a run may carry, about; runs are made shorter to fit.
-    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000), conflicts_with = "from")]
+    #[arg(
+        long,
+        default_value_t = 400_000,
+        value_parser = clap::value_parser!(u64).range(1_000..=100_000_000),
+        conflicts_with = "from"
+    )]
     pub(crate) packets: u64,
     /// Folder for the records of draws, the page, and the scenarios of the worst ten.
     #[arg(long, value_name = "DIR", default_value = "results/population")]

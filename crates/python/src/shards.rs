@@ -1,6 +1,7 @@
 //! Plans, their shards, and what came of them.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use numpy::PyArray1;
 use polypath_experiments::reproduce::PointRun;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::bad_scenario;
+use crate::execute;
 use crate::failure::Failure;
 use crate::scenario::Scenario;
 use crate::sweep::{plain_axes, source_with_axes};
@@ -66,7 +68,8 @@ impl Plan {
         Ok((rows, cost / 1e3))
     }
 
-    /// Runs a shard into a segment in the folder `out`, on `jobs` cores; 0: all.
+    /// Runs a shard into a segment in the folder `out`, on `jobs` cores; 0: all. Ctrl-C ends it once
+    /// the runs that are being made are over; what was made is not made again.
     #[pyo3(signature = (number, of, out, *, jobs = 0))]
     fn run_shard(
         &self,
@@ -77,8 +80,11 @@ impl Plan {
         jobs: usize,
     ) -> PyResult<ShardDone> {
         let shard: Shard = format!("{number}/{of}").parse().map_err(refuse)?;
-        let done = py.detach(|| run_shard(&self.0, shard, &out, jobs, &|_done| ()));
-        let Done { path, rows, made, .. } = done.map_err(refuse)?;
+        let done = execute::interruptible(py, |stop| {
+            let stop = || stop.load(Ordering::Relaxed);
+            run_shard(&self.0, shard, &out, jobs, &|_done| (), &stop)
+        });
+        let Done { path, rows, made, .. } = done?.map_err(refuse)?;
         Ok(ShardDone { path, rows, made })
     }
 

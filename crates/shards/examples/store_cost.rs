@@ -15,13 +15,8 @@ use polypath_run::metrics::MetricValues;
 use polypath_scenario::{Axis, Policies, Source};
 use polypath_shards::{Plan, Prepared, SeedRange, Shard, Work};
 
-/// A tenth of a second of two paths: the shortest run that says anything.
-const SCENARIO: &str = "
-    path.A = { rate = '10Mbit/s', delay = '10ms' }
-    path.B = { rate = '10Mbit/s', delay = '10ms' }
-    flow = [{ app = 'saturated' }]
-    time = { settle = '0s', measure = '100ms' }
-";
+/// The shortest run that says anything.
+const SCENARIO: &str = include_str!("short.toml");
 const SHARDS: u32 = 100;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

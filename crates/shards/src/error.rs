@@ -36,8 +36,8 @@ pub enum ShardError {
     },
     /// The plan's machine and this one come to different bits.
     #[error(
-        "this machine computes other bits than the plan's: {own} and {plan} (allowed: the static program, which brings \
-         its own mathematics)"
+        "this machine computes other bits than the plan's: {own} and {plan} (allowed: the static \
+         program, which brings its own mathematics)"
     )]
     OtherBits {
         /// The plan's.
@@ -58,7 +58,11 @@ pub enum ShardError {
     #[error("{0}: no segments (allowed: folders and patterns with files *.seg of shards)")]
     NoSegments(String),
     /// Segments that do not belong together.
-    #[error("{} is of another plan than {} (allowed: segments of one plan and its later rounds)", one.display(), other.display())]
+    #[error(
+        "{} is of another plan than {} (allowed: segments of one plan and its later rounds)",
+        one.display(),
+        other.display()
+    )]
     MixedPlans {
         /// One.
         one: PathBuf,

@@ -1,6 +1,6 @@
 //! Reading segments back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use polypath_population::Record;
 use crate::error::ShardError;
 use crate::plan::{Plan, SeedRange, Work};
 use crate::prepare::Prepared;
-use crate::shard::Shard;
+use crate::shard::{Shard, number_jobs};
 use crate::worker::About;
 
 /// Segments of one plan and its rounds.
@@ -137,27 +137,30 @@ impl Joined {
         let mut missing = Vec::new();
         for (plan, of) in &self.rounds {
             let prepared = plan.prepare()?;
-            let jobs = plan.choose_jobs(&prepared);
-            let costs: Vec<f64> = jobs.iter().map(estimate_cost).collect();
-            for number in 1..=*of {
-                let shard = Shard { number, of: *of };
-                let (lacks, all) = if let Prepared::Population(draws) = &prepared {
-                    self.count_missing_draws(draws.draws, shard)
-                } else {
-                    let own = jobs.get(shard.choose_jobs(&costs)).unwrap_or_default();
-                    (own.iter().filter(|job| !self.store.has_run(&job.key)).count(), own.len())
-                };
-                if lacks > 0 {
-                    missing.push((plan.id(), shard, lacks, all));
+            // By shard: what it lacks, and all that it has.
+            let mut counts = vec![(0, 0); *of as usize + 1];
+            let mut count = |number: u32, is_there: bool| {
+                if let Some((lacks, all)) = counts.get_mut(number as usize) {
+                    *lacks += usize::from(!is_there);
+                    *all += 1;
                 }
+            };
+            if let Prepared::Population(draws) = &prepared {
+                let there: BTreeSet<u64> = self.records.iter().map(|one| one.number).collect();
+                (0..draws.draws).for_each(|draw| {
+                    count(Shard::of_draw(draw, *of), there.contains(&draw));
+                });
+            } else {
+                let jobs = plan.choose_jobs(&prepared);
+                let costs: Vec<f64> = jobs.iter().map(estimate_cost).collect();
+                let numbers = number_jobs(&costs, *of);
+                let jobs = jobs.iter().map(|job| self.store.has_run(&job.key));
+                numbers.zip(jobs).for_each(|(number, is_there)| count(number, is_there));
+            }
+            for (number, (lacks, all)) in (0..).zip(counts).filter(|(_, (lacks, _))| *lacks > 0) {
+                missing.push((plan.id(), Shard { number, of: *of }, lacks, all));
             }
         }
         Ok(missing)
-    }
-
-    fn count_missing_draws(&self, draws: u64, shard: Shard) -> (usize, usize) {
-        let known = self.records.iter().filter(|record| shard.has_draw(record.number)).count();
-        let all = (0..draws).filter(|number| shard.has_draw(*number)).count();
-        (all - known, all)
     }
 }

@@ -18,7 +18,7 @@
 //! use polypath_shards::{Plan, join_segments, run_shard};
 //!
 //! let plan = Plan::read(Path::new("plan"))?;
-//! run_shard(&plan, "17/400".parse()?, Path::new("out"), 0, &|_done| ())?;
+//! run_shard(&plan, "17/400".parse()?, Path::new("out"), 0, &|_done| (), &|| false)?;
 //! let joined = join_segments(&["out".into()])?;
 //! println!("{} runs", joined.count_rows());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

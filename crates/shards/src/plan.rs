@@ -142,8 +142,14 @@ impl Plan {
             let problem = format!("longer than {MAX_BYTES} bytes");
             return Err(ShardError::NoPlan { path, problem });
         }
-        serde_json::from_str(&text)
-            .map_err(|error| ShardError::NoPlan { path, problem: error.to_string() })
+        let plan: Self = match serde_json::from_str(&text) {
+            Ok(plan) => plan,
+            Err(error) => return Err(ShardError::NoPlan { path, problem: error.to_string() }),
+        };
+        match plan.work.find_problem() {
+            None => Ok(plan),
+            Some(problem) => Err(ShardError::NoPlan { path, problem: problem.to_owned() }),
+        }
     }
 
     /// Refuses a plan of another program.
@@ -178,6 +184,25 @@ impl Work {
             Self::Sweep { .. } => "sweep",
             Self::Reproduce { .. } => "reproduce",
             Self::Population { .. } => "population",
+        }
+    }
+
+    /// What the commands would not have planned: a plan may be of anybody.
+    pub(crate) fn find_problem(&self) -> Option<&'static str> {
+        match self {
+            Self::Sweep { seeds, .. } if seeds.from >= seeds.to || seeds.to > 100_000 => {
+                Some("seeds (allowed: up to 100000 of each point)")
+            }
+            Self::Reproduce { seeds: Some(seeds), .. } if !(1..=100_000).contains(seeds) => {
+                Some("seeds (allowed: up to 100000 of each point)")
+            }
+            Self::Population { draws, .. } if !(1..=1_000_000).contains(draws) => {
+                Some("draws (allowed: 1 to 1000000)")
+            }
+            Self::Population { packets, .. } if !(1_000..=100_000_000).contains(packets) => {
+                Some("packets (allowed: 1000 to 100000000)")
+            }
+            _ => None,
         }
     }
 }

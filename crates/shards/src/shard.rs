@@ -22,32 +22,38 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// Whether there may be such a shard.
+    pub(crate) fn is_possible(&self) -> bool {
+        (1..=self.of).contains(&self.number) && self.of <= MOST
+    }
+
     /// The jobs of this shard, of jobs with these costs: the parts follow each other, and each has
     /// nearly the same cost.
     pub fn choose_jobs(self, costs: &[f64]) -> Range<usize> {
-        let total: f64 = costs.iter().sum();
-        let (mut before, mut range) = (0.0, 0..0);
-        for (at, cost) in costs.iter().enumerate() {
-            let middle = (before + cost / 2.0) / total;
-            before += cost;
-            let number = (middle * f64::from(self.of)) as u32 + 1;
-            if number.min(self.of) < self.number {
-                range = at + 1..at + 1;
-            } else if number.min(self.of) == self.number {
-                range.end = at + 1;
-            } else {
-                break;
-            }
-        }
-        range
+        let numbers = || number_jobs(costs, self.of);
+        let before = numbers().take_while(|number| *number < self.number).count();
+        let up_to = numbers().take_while(|number| *number <= self.number).count();
+        before..up_to
+    }
+
+    /// The number of a draw's shard, of so many: nothing is known of what draws cost, so they take
+    /// turns.
+    pub(crate) const fn of_draw(draw: u64, of: u32) -> u32 {
+        // Below `of`, so it fits.
+        (draw % of as u64) as u32 + 1
     }
 }
 
-impl Shard {
-    /// Whether a draw is of this shard: nothing is known of what draws cost, so they take turns.
-    pub const fn has_draw(self, number: u64) -> bool {
-        number % self.of as u64 == self.number as u64 - 1
-    }
+/// The number of each job's shard, of so many: it grows from job to job. A job belongs where the
+/// middle of its cost lies.
+pub(crate) fn number_jobs(costs: &[f64], of: u32) -> impl Iterator<Item = u32> {
+    let total: f64 = costs.iter().sum();
+    let mut before = 0.0;
+    costs.iter().map(move |cost| {
+        let middle = (before + cost / 2.0) / total;
+        before += cost;
+        ((middle * f64::from(of)) as u32 + 1).min(of)
+    })
 }
 
 /// How many shards a plan of this cost (ms of one core) is best run in: two minutes each.
@@ -62,9 +68,7 @@ impl FromStr for Shard {
         let parts = text.split_once('/').and_then(|(number, of)| {
             Some(Self { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? })
         });
-        parts
-            .filter(|shard| (1..=shard.of).contains(&shard.number) && shard.of <= MOST)
-            .ok_or_else(|| ShardError::NoShard(text.to_owned()))
+        parts.filter(Self::is_possible).ok_or_else(|| ShardError::NoShard(text.to_owned()))
     }
 }
 

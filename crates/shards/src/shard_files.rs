@@ -76,11 +76,16 @@ impl ShardFiles {
         Ok(())
     }
 
-    /// Gives a part the shard's name, and removes the others.
+    /// Gives a part the shard's name, and removes the others. Where there are no locks, another
+    /// machine may have done both with its own part: then the shard is whole all the same.
     pub(crate) fn finish(&self, part: &Path) -> Result<PathBuf, ShardError> {
         let whole = self.whole();
-        fs::rename(part, &whole)
-            .map_err(|error| ShardError::File { path: whole.clone(), error })?;
+        match fs::rename(part, &whole) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && whole.exists() => {}
+            renamed => {
+                renamed.map_err(|error| ShardError::File { path: whole.clone(), error })?;
+            }
+        }
         for number in self.numbers()? {
             // Another machine may have removed it; what stays is only in the way.
             let _ = fs::remove_file(self.part(number));

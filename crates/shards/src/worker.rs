@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use polypath_experiments::reproduce::{Job, estimate_cost, execute_jobs};
+use polypath_experiments::reproduce::{ExecuteError, Job, estimate_cost, execute_until};
 use polypath_experiments::store::{Damage, LineWriter, Store, read_texts};
 use polypath_population::{Plan as PopulationPlan, Record, run_draw};
 use rayon::prelude::*;
@@ -31,9 +31,11 @@ impl About {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None`: not of a shard.
+    /// `None`: not of a shard, or of one that no command plans.
     pub(crate) fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        let about: Self = serde_json::from_str(text).ok()?;
+        let shard = Shard { number: about.number, of: about.of };
+        (shard.is_possible() && about.plan.work.find_problem().is_none()).then_some(about)
     }
 }
 
@@ -52,35 +54,46 @@ pub struct Done {
 
 /// Runs a shard of a plan into a segment in `folder`, with so many threads (0: one a core).
 /// `progress` hears how much is done, from 0 to 1. What an earlier process of the shard finished is
-/// not run again; a shard that is whole is left as it is.
+/// not run again; a shard that is whole is left as it is. Once `stop` says so, no further run is
+/// begun.
 ///
 /// # Errors
-/// When the plan is of another program or machine, a run fails, or the folder takes no files.
+/// When it was stopped, the plan is of another program or machine, a run fails, or the folder takes no files.
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
     folder: &Path,
     threads: usize,
     progress: &(dyn Fn(f64) + Sync),
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Done, ShardError> {
+    let watch = Watch { progress, stop };
     plan.check_stack()?;
     plan.check_machine()?;
     let files = ShardFiles::new(folder, &plan.id(), shard)?;
     files.refuse_busy()?;
     let work = || match plan.prepare()? {
         Prepared::Population(draws) => {
-            let numbers: Vec<u64> =
-                (0..draws.draws).filter(|number| shard.has_draw(*number)).collect();
+            let numbers: Vec<u64> = (0..draws.draws)
+                .filter(|draw| Shard::of_draw(*draw, shard.of) == shard.number)
+                .collect();
             let about = about(plan, shard, numbers.len());
-            run_draws(&draws, &numbers, &files, &about, progress)
+            run_draws(&draws, &numbers, &files, &about, watch)
         }
         prepared => {
             let jobs = choose_shard(plan.choose_jobs(&prepared), shard);
             let about = about(plan, shard, jobs.len());
-            run_jobs(&jobs, &files, &about, progress)
+            run_jobs(&jobs, &files, &about, watch)
         }
     };
     rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work)
+}
+
+/// Who hears how far it is, and may end it.
+#[derive(Clone, Copy)]
+struct Watch<'a> {
+    progress: &'a (dyn Fn(f64) + Sync),
+    stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 fn about(plan: &Plan, shard: Shard, rows: usize) -> About {
@@ -100,7 +113,7 @@ fn run_jobs(
     jobs: &[Job],
     files: &ShardFiles,
     about: &About,
-    progress: &(dyn Fn(f64) + Sync),
+    watch: Watch<'_>,
 ) -> Result<Done, ShardError> {
     let found = files.found()?;
     let before = Store::of_segments(&found)?;
@@ -112,7 +125,7 @@ fn run_jobs(
     drop(before);
     let part = files.next_part()?;
     let mut store = Store::continue_segments(&found, &part, &about.to_json())?;
-    let made = execute_jobs(jobs, &mut store, progress)?;
+    let made = execute_until(jobs, &mut store, watch.progress, watch.stop)?;
     store.sync()?;
     drop(store);
     Ok(Done { path: files.finish(&part)?, rows: jobs.len(), made, damage })
@@ -123,7 +136,7 @@ fn run_draws(
     numbers: &[u64],
     files: &ShardFiles,
     about: &About,
-    progress: &(dyn Fn(f64) + Sync),
+    watch: Watch<'_>,
 ) -> Result<Done, ShardError> {
     let found = files.found()?;
     let texts = read_texts(&found)?;
@@ -139,13 +152,16 @@ fn run_draws(
     known.values().try_for_each(|line| writer.add(line))?;
     let shared = std::sync::Mutex::new((writer, 0));
     missing.par_iter().try_for_each(|number| {
+        if (watch.stop)() {
+            return Err(ExecuteError::Stopped.into());
+        }
         let record = run_draw(plan, *number)?;
         // A record is plain data, which always has a JSON text.
         let line = serde_json::to_string(&record).unwrap_or_default();
         let mut guard = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         guard.0.add(&line)?;
         guard.1 += 1;
-        progress(f64::from(guard.1) / missing.len() as f64);
+        (watch.progress)(f64::from(guard.1) / missing.len() as f64);
         Ok::<(), ShardError>(())
     })?;
     let (writer, _) = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use polypath_experiments::reproduce::{SweepRow, judge_sweep};
 use polypath_scenario::{Axis, Policies, Scalar, Source};
@@ -30,7 +31,7 @@ fn plan(seeds: SeedRange) -> Plan {
 const FIRST: SeedRange = SeedRange { from: 0, to: 10 };
 
 fn run(plan: &Plan, number: u32, of: u32, folder: &Path) -> Result<Done, ShardError> {
-    run_shard(plan, Shard { number, of }, folder, 1, &|_done| ())
+    run_shard(plan, Shard { number, of }, folder, 1, &|_done| (), &|| false)
 }
 
 fn rows(words: &[PathBuf]) -> Vec<SweepRow> {
@@ -216,6 +217,41 @@ fn a_population_is_drawn_in_shards() {
     assert_eq!(join_segments(&words).unwrap().find_missing().unwrap().len(), 1);
     assert_eq!(run(&plan, 1, 3, folder.path()).unwrap().made, 1);
     assert_eq!(join_segments(&words).unwrap().records, joined.records);
+}
+
+#[test]
+fn a_shard_that_is_stopped_keeps_what_it_made_and_another_process_may_not_write_meanwhile() {
+    let (plan, folder) = (plan(FIRST), tempfile::tempdir().unwrap());
+    let done = AtomicUsize::new(0);
+    let seen = |_: f64| {
+        done.fetch_add(1, Ordering::Relaxed);
+        // This one has not ended.
+        let error = run(&plan, 1, 1, folder.path()).unwrap_err();
+        assert!(matches!(error, ShardError::Busy(_)), "{error}");
+    };
+    let stop = || done.load(Ordering::Relaxed) >= 3;
+    let shard = Shard { number: 1, of: 1 };
+    let error = run_shard(&plan, shard, folder.path(), 1, &seen, &stop).unwrap_err().to_string();
+    assert!(error.contains("ended before all runs were made"), "{error}");
+    let again = run(&plan, 1, 1, folder.path()).unwrap();
+    assert_eq!((again.rows, again.made), (30, 27));
+}
+
+#[test]
+fn plans_that_no_command_makes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let draws = Work::Population { seed: 1, packets: 1_000, draws: u64::MAX, schedulers: vec![] };
+    let endless = SeedRange { from: 0, to: u32::MAX };
+    let mut works = vec![draws];
+    if let Work::Sweep { name, scenario, metrics, .. } = plan(FIRST).work {
+        works.push(Work::Sweep { name, scenario, metrics, seeds: endless });
+    }
+    for work in works {
+        let other = Plan { work, ..plan(FIRST) };
+        other.write(folder.path()).unwrap();
+        let error = Plan::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("(allowed: "), "{error}");
+    }
 }
 
 #[test]

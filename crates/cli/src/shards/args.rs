@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 /// What stands below the options of `worker`.
 pub(crate) const WORKER_HELP: &str = "\
 A shard that was ended is run again by the same command, and goes on where it
-was. Two processes may run the same shard on machines that share a folder.
+was. While a process runs a shard, another one of the same is refused.
 
 Exit codes: 0 the shard is whole, 1 it is not, 2 bad input, or a plan of another
 program, 3 this machine computes other bits than the plan's.

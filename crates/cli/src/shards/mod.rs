@@ -65,7 +65,8 @@ pub(crate) fn write_plan(
         path.display()
     ))?;
     talk.say(format_args!(
-        "each of its shards: polypath worker {} --shard 1/{shards} --out DIR, and so on to {shards}/{shards}",
+        "each of its shards: polypath worker {} --shard 1/{shards} --out DIR, and so on to \
+         {shards}/{shards}",
         folder.display()
     ));
     Ok(())
@@ -73,6 +74,10 @@ pub(crate) fn write_plan(
 
 /// Joins the segments of a command. Missing runs are an error unless a part is enough.
 pub(crate) fn join(args: &PlanArgs, command: &str, talk: Talk) -> Result<Joined, Failure> {
+    if args.plan.is_some() && command != "sweep" {
+        let text = "--plan with --from (allowed: in `polypath sweep --ci`, for the next round)";
+        return Err(Failure::bad_input(text));
+    }
     let joined = join_segments(&args.from)?;
     if joined.plan.work.command() != command {
         return Err(ShardError::OtherCommand(joined.plan.work.command()).into());

@@ -42,7 +42,8 @@ pub(crate) fn worker(args: &WorkerArgs, talk: Talk) -> Result<(), Failure> {
     let folder = args.out.as_deref().unwrap_or(Path::new("."));
     let progress = Mutex::new(talk.progress());
     let report = |done| advance_shared_bar(&progress, done);
-    let done = run_shard(&plan, shard, folder, args.jobs, &report).map_err(failure_of)?;
+    let done =
+        run_shard(&plan, shard, folder, args.jobs, &report, &|| false).map_err(failure_of)?;
     drop(progress);
     tell_damage(&done.damage, talk);
     if args.json {

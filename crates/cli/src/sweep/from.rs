@@ -15,6 +15,10 @@ use crate::shards::{join, write_plan};
 use crate::talk::Talk;
 
 pub(super) fn sweep_from(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
+    if args.shards.plan.is_some() && args.ci.is_none() {
+        let text = "--plan with --from: there is nothing to plan (allowed: with --ci)";
+        return Err(Failure::bad_input(text));
+    }
     let mut joined = join(&args.shards, "sweep", talk)?;
     choose_metrics(args, &mut joined)?;
     let Prepared::Sweep { study, metrics } = joined.plan.prepare()? else { return Ok(()) };
@@ -56,7 +60,8 @@ fn choose_metrics(args: &SweepArgs, joined: &mut Joined) -> Result<(), Failure> 
     }
     let names = args.metric.join(", ");
     Err(Failure::bad_input(format!(
-        "--metric {names}: needs traces, which these runs were made without (allowed: as planned, or metrics without traces)"
+        "--metric {names}: needs traces, which these runs were made without (allowed: as planned, \
+         or metrics without traces)"
     )))
 }
 
@@ -74,7 +79,7 @@ fn plan_next_round(
     let to = next_seeds(seeds.to, times_too_wide);
     talk.say(format_args!("the widest interval is {times_too_wide:.1} times as wide as wanted"));
     if to <= seeds.to {
-        talk.say(format_args!("no point has more than {} seeds: no further round", seeds.to));
+        talk.say(format_args!("each point has {} seeds, and more are not planned", seeds.to));
         return Ok(());
     }
     let Some(folder) = &args.shards.plan else {

@@ -110,6 +110,8 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         ("sweep --watch none", "--watch none: no folder"),
         ("verify out --sample 0", "\"0\": no share"),
         ("sweep --from out --seeds 3", "cannot be used with"),
+        ("sweep --from out --plan next", "nothing to plan (allowed: with --ci)"),
+        ("reproduce --from out --plan next", "--plan with --from"),
         ("sweep -q --from out --metric nothing", "--metric: no metric"),
     ] {
         let refusal = desk.refusal(line);

@@ -31,6 +31,9 @@ pub enum ExecuteError {
         /// The first of them, in the order of the jobs: where it was, and what it said.
         first: String,
     },
+    /// It was to end. What was made until then is kept.
+    #[error("ended before all runs were made")]
+    Stopped,
     /// The results cannot be kept.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -48,10 +51,26 @@ pub fn execute_jobs(
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<usize, ExecuteError> {
+    execute_until(jobs, store, progress, &|| false)
+}
+
+/// Likewise; once `stop` says so, no further run is begun.
+///
+/// # Errors
+/// Likewise, and [`ExecuteError::Stopped`].
+pub fn execute_until(
+    jobs: &[Job],
+    store: &mut Store,
+    progress: &(dyn Fn(f64) + Sync),
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<usize, ExecuteError> {
     let missing: Vec<&Job> = jobs.iter().filter(|job| !store.has_run(&job.key)).collect();
     let total: f64 = missing.iter().map(|job| estimate_cost(job)).sum();
     let shared = Mutex::new((store, 0.0, Vec::new()));
     let made = missing.par_iter().enumerate().try_for_each(|(number, job)| {
+        if stop() {
+            return Err(ExecuteError::Stopped);
+        }
         let made = run_job(job);
         // A panic elsewhere cannot leave a row half added: it is one insertion.
         let mut guard = shared.lock().unwrap_or_else(PoisonError::into_inner);

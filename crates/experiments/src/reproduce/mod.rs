@@ -13,7 +13,7 @@ mod sweep;
 
 pub use claim::{ClaimReport, ReadingFinding};
 pub use deviation::Deviation;
-pub use execute::{ExecuteError, JobError, execute_jobs, run_job};
+pub use execute::{ExecuteError, JobError, execute_jobs, execute_until, run_job};
 pub use job::{Job, estimate_cost};
 pub use judge::{ExperimentReport, Flip, SensitivityReport, judge_study};
 pub use paper::PaperFigureReport;

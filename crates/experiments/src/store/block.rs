@@ -22,6 +22,8 @@ use super::row::Row;
 
 /// Rows of a block, at most.
 pub(super) const MOST_ROWS: usize = 4096;
+/// Figures of a row, at most: a run has some hundred, and a segment may be of anybody.
+pub(super) const MOST_FIGURES: usize = 1 << 14;
 /// Bytes of a body, at most: rows of 500 figures are a tenth of it.
 pub(super) const MOST_BYTES: u64 = 256 << 20;
 /// Bytes of a head.
@@ -165,8 +167,7 @@ impl<'a> Rows<'a> {
     pub(super) fn decode(rows: u32, body: &'a [u8]) -> Option<Self> {
         let (count, mut reader) = (rows as usize, Reader(body));
         let names = reader.u32()? as usize;
-        // A name takes two bytes and more, so no number of them is believed without their bytes.
-        if names > body.len() / 2 {
+        if names > MOST_FIGURES {
             return None;
         }
         let mut read_name = || {
@@ -276,6 +277,18 @@ mod tests {
         })
     }
 
+    #[test]
+    fn names_without_end_are_refused() {
+        let mut body = (MOST_FIGURES as u32 + 1).to_le_bytes().to_vec();
+        // Each an empty name and a column of nothing.
+        body.resize(4 + 3 * (MOST_FIGURES + 1), 0);
+        assert!(Rows::decode(0, &body).is_none());
+        let fits = (MOST_FIGURES as u32).to_le_bytes();
+        body.truncate(4 + 3 * MOST_FIGURES);
+        body.splice(..4, fits);
+        assert!(Rows::decode(0, &body).is_some());
+    }
+
     proptest! {
         #[test]
         fn rows_are_read_as_they_were_written(table in tables()) {
@@ -283,7 +296,7 @@ mod tests {
             let body = encode_rows(&names, &rows);
             let read = Rows::decode(rows.len() as u32, &body).unwrap();
             prop_assert_eq!(&*read.names, names.as_slice());
-            prop_assert_eq!(read.keys().collect::<Vec<_>>(), rows.iter().map(|r| r.0).collect::<Vec<_>>());
+            prop_assert!(read.keys().eq(rows.iter().map(|row| row.0)));
             for at in 0..names.len() {
                 let bits: Vec<_> = read.column(at).iter().map(|c| c.map(f64::to_bits)).collect();
                 let written: Vec<_> = table.iter().map(|row| row[at]).collect();
@@ -292,7 +305,10 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(rows in 0..5000_u32, body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_read_or_refused(
+            rows in 0..5000_u32,
+            body in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             if let Some(read) = Rows::decode(rows, &body) {
                 (0..read.names.len()).for_each(|at| drop(read.column(at)));
             }

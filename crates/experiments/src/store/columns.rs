@@ -21,12 +21,12 @@ pub struct Columns {
     /// The names of the figures of each kind of run.
     kinds: Vec<Arc<[String]>>,
     /// By run: its kind, or [`NOT_MADE`].
-    kind: Vec<u16>,
+    kind: Vec<u32>,
     columns: BTreeMap<String, Vec<u64>>,
 }
 
 /// The kind of a run that was not found.
-const NOT_MADE: u16 = u16::MAX;
+const NOT_MADE: u32 = u32::MAX;
 /// What stands for no value: a NaN that no calculation makes.
 const NO_VALUE: u64 = 0xfff8_dead_0000_0000;
 
@@ -75,14 +75,13 @@ impl Columns {
         }
     }
 
-    fn kind_of(&mut self, names: &Arc<[String]>) -> u16 {
+    fn kind_of(&mut self, names: &Arc<[String]>) -> u32 {
         let found = self.kinds.iter().position(|known| known == names);
         let at = found.unwrap_or_else(|| {
             self.kinds.push(Arc::clone(names));
             self.kinds.len() - 1
         });
-        // More kinds than that do not come of one experiment; their runs are run again.
-        u16::try_from(at).unwrap_or(NOT_MADE)
+        at as u32
     }
 
     /// Whether this run was found.
@@ -92,7 +91,7 @@ impl Columns {
 
     /// The names of a run's figures, in their order; also of those that were not asked for.
     pub fn names_of(&self, run: usize) -> &[String] {
-        let kind = self.kind.get(run).and_then(|kind| self.kinds.get(usize::from(*kind)));
+        let kind = self.kind.get(run).and_then(|kind| self.kinds.get(*kind as usize));
         kind.map(|names| &**names).unwrap_or_default()
     }
 

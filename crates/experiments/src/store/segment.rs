@@ -12,8 +12,9 @@ use super::block::{HEAD, Head, Kind, MAGIC, sum_of};
 
 /// What a segment begins with.
 pub(super) const FIRST: &[u8; 8] = b"PPRUNS1\n";
-/// Bytes that are looked through at a time behind a damaged place.
-const WINDOW: usize = 1 << 16;
+/// Bytes that are looked through at a time behind a damaged place, at first and at most: a file full
+/// of heads that lead nowhere costs no more than some times its length.
+const WINDOWS: [usize; 2] = [1 << 9, 1 << 16];
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +58,14 @@ pub(super) fn open_segment(path: &Path) -> io::Result<(File, bool)> {
     Ok((file, FIRST.starts_with(&first)))
 }
 
-/// Makes a new segment; there must be no such file.
+/// Makes a new segment; there must be no such file. It is locked for as long as it is open, so that
+/// others can tell whether its writer lives; file systems without locks do without.
 ///
 /// # Errors
 /// When it cannot be made.
 pub(super) fn create_segment(path: &Path) -> io::Result<File> {
     let mut file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+    let _ = file.try_lock();
     file.write_all(FIRST)?;
     Ok(file)
 }
@@ -199,19 +202,21 @@ fn read_head(file: &mut (impl Read + Seek), at: u64) -> io::Result<Option<Head>>
 
 /// Where the next head may begin, from `at` on; the file's end if nowhere.
 fn find_head(file: &mut (impl Read + Seek), mut at: u64, length: u64) -> io::Result<u64> {
-    let mut window = Vec::with_capacity(WINDOW);
+    let [mut size, most] = WINDOWS;
+    let mut window = Vec::with_capacity(size);
     while at < length {
         file.seek(SeekFrom::Start(at))?;
         window.clear();
-        file.take(WINDOW as u64).read_to_end(&mut window)?;
+        file.take(size as u64).read_to_end(&mut window)?;
         if let Some(found) = window.windows(MAGIC.len()).position(|bytes| bytes == MAGIC) {
             return Ok(at + found as u64);
         }
-        if window.len() < WINDOW {
+        if window.len() < size {
             break;
         }
         // A magic may stand across the end of the window.
-        at += (WINDOW - MAGIC.len() + 1) as u64;
+        at += (size - MAGIC.len() + 1) as u64;
+        size = most.min(2 * size);
     }
     Ok(length)
 }
@@ -288,11 +293,12 @@ mod tests {
 
     #[test]
     fn a_head_across_the_end_of_a_window_is_found() {
-        for shift in 0..20 {
+        for (window, shift) in WINDOWS.into_iter().flat_map(|size| (0..20).map(move |n| (size, n)))
+        {
             let mut bytes = FIRST.to_vec();
-            bytes.resize(WINDOW + shift, b'x');
+            bytes.resize(window + shift, b'x');
             append_block(&mut bytes, Kind::Lines, 5, b"behind").unwrap();
-            assert_eq!(found(&scan(&bytes)), [5], "{shift}");
+            assert_eq!(found(&scan(&bytes)), [5], "{window} + {shift}");
         }
     }
 }

@@ -160,10 +160,25 @@ impl Writer {
             Target::File { file, .. } => file,
             Target::Memory(bytes) => bytes,
         };
-        let head = append_block(&mut { out }, kind, rows, body)?;
+        let head = match append_block(&mut { out }, kind, rows, body) {
+            Ok(head) => head,
+            Err(error) => {
+                self.cut_tail();
+                return Err(error);
+            }
+        };
         let place = Place { at: self.end, head };
         self.end += HEAD as u64 + head.bytes;
         Ok(place)
+    }
+
+    /// Takes back what a full disk took of a block. Where that fails, readers leave it out.
+    fn cut_tail(&mut self) {
+        match &mut self.target {
+            Target::File { file, .. } => drop(file.set_len(self.end)),
+            Target::Memory(bytes) => bytes.truncate(self.end as usize),
+            Target::Folder(_) => {}
+        }
     }
 
     /// Asks the system to keep what was written also if it loses its power.
