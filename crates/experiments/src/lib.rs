@@ -15,7 +15,7 @@
 //! // Runs that the store has are not made again.
 //! let mut store = Store::open(Path::new("results/runs"))?;
 //! execute_jobs(&collect_jobs([&study]), &mut store, &|_done| ())?;
-//! let (report, _runs) = judge_study(&study, &store);
+//! let (report, _runs) = judge_study(&study, &store)?;
 //! for claim in &report.claims {
 //!     println!("{}: {}", claim.id, claim.finding.verdict);
 //! }
@@ -23,8 +23,8 @@
 //! ```
 //!
 //! From here on there are files and threads: [`disk`] reads scenarios, [`carried`] has those that
-//! are part of the program, [`output`] writes files that
-//! appear under their names only once they are whole, and [`store`] keeps finished runs.
+//! are part of the program, [`output`] writes files that appear under their names only once they
+//! are whole, and [`store`] keeps finished runs.
 
 pub mod carried;
 pub mod disk;

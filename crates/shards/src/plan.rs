@@ -187,6 +187,14 @@ impl Work {
         }
     }
 
+    /// What its shards are made of.
+    pub const fn unit(&self) -> &'static str {
+        match self {
+            Self::Sweep { .. } | Self::Reproduce { .. } => "runs",
+            Self::Population { .. } => "draws",
+        }
+    }
+
     /// What the commands would not have planned: a plan may be of anybody.
     pub(crate) fn find_problem(&self) -> Option<&'static str> {
         match self {

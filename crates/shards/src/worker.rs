@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use polypath_experiments::reproduce::{ExecuteError, Job, estimate_cost, execute_until};
 use polypath_experiments::store::{Damage, LineWriter, Store, read_texts};
@@ -58,7 +59,8 @@ pub struct Done {
 /// begun.
 ///
 /// # Errors
-/// When it was stopped, the plan is of another program or machine, a run fails, or the folder takes no files.
+/// When it was stopped, the plan is of another program or machine, a run fails, or the folder takes
+/// no files.
 pub fn run_shard(
     plan: &Plan,
     shard: Shard,
@@ -150,7 +152,7 @@ fn run_draws(
     let part = files.next_part()?;
     let mut writer = LineWriter::create(&part, &about.to_json())?;
     known.values().try_for_each(|line| writer.add(line))?;
-    let shared = std::sync::Mutex::new((writer, 0));
+    let shared = Mutex::new((writer, 0));
     missing.par_iter().try_for_each(|number| {
         if (watch.stop)() {
             return Err(ExecuteError::Stopped.into());
@@ -158,13 +160,13 @@ fn run_draws(
         let record = run_draw(plan, *number)?;
         // A record is plain data, which always has a JSON text.
         let line = serde_json::to_string(&record).unwrap_or_default();
-        let mut guard = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut guard = shared.lock().unwrap_or_else(PoisonError::into_inner);
         guard.0.add(&line)?;
         guard.1 += 1;
         (watch.progress)(f64::from(guard.1) / missing.len() as f64);
         Ok::<(), ShardError>(())
     })?;
-    let (writer, _) = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (writer, _) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     writer.sync()?;
     drop(writer);
     Ok(Done { path: files.finish(&part)?, rows, made: missing.len(), damage })

@@ -59,9 +59,9 @@ pub(crate) fn write_plan(
         return output::print_json(&planned);
     }
     let PlanJson { id, path, seconds, .. } = &planned;
-    let minutes = (seconds / 60.0).ceil();
+    let (minutes, unit) = ((seconds / 60.0).ceil(), plan.work.unit());
     output::print_text(&format!(
-        "plan {id}: {rows} runs, about {minutes:.0} min of one core: {}\n",
+        "plan {id}: {rows} {unit}, about {minutes:.0} min of one core: {}\n",
         path.display()
     ))?;
     talk.say(format_args!(
@@ -86,10 +86,10 @@ pub(crate) fn join(args: &PlanArgs, command: &str, talk: Talk) -> Result<Joined,
     let missing = joined.find_missing()?;
     let lacks: usize = missing.iter().map(|(_, _, lacks, _)| lacks).sum();
     if lacks == 0 {
-        talk.say(format_args!("{} runs, all there", joined.count_rows()));
+        talk.say(format_args!("{} {}, all there", joined.count_rows(), joined.plan.work.unit()));
         return Ok(joined);
     }
-    let text = describe_missing(lacks, &missing);
+    let text = describe_missing(lacks, joined.plan.work.unit(), &missing);
     if args.partial {
         talk.say(text);
         return Ok(joined);
@@ -97,12 +97,12 @@ pub(crate) fn join(args: &PlanArgs, command: &str, talk: Talk) -> Result<Joined,
     Err(Failure::run_failed(format!("{text} (allowed: with --partial)")))
 }
 
-fn describe_missing(lacks: usize, missing: &[(String, Shard, usize, usize)]) -> String {
+fn describe_missing(lacks: usize, unit: &str, missing: &[(String, Shard, usize, usize)]) -> String {
     let name = |(plan, shard, lacks, all): &(String, Shard, usize, usize)| {
         format!("{shard} of plan {plan} ({lacks} of {all})")
     };
     let named: Vec<String> = missing.iter().take(MOST_NAMED).map(name).collect();
     let more = missing.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{lacks} runs are missing: shards {}{more}", named.join(", "))
+    format!("{lacks} {unit} are missing: shards {}{more}", named.join(", "))
 }

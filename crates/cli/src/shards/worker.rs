@@ -50,7 +50,9 @@ pub(crate) fn worker(args: &WorkerArgs, talk: Talk) -> Result<(), Failure> {
         return output::print_json(&json_of(&plan, Some(&done)));
     }
     let Done { path, rows, made, .. } = done;
-    output::print_text(&format!("shard {shard}: {made} of {rows} runs made: {}\n", path.display()))
+    let unit = plan.work.unit();
+    let place = path.display();
+    output::print_text(&format!("shard {shard}: {made} of {rows} {unit} made: {place}\n"))
 }
 
 fn json_of(plan: &Plan, done: Option<&Done>) -> WorkerJson {
