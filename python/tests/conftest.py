@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import polypath
+
+# Who runs tests in the background of a shell has Ctrl-C ignored, and the programs that tests start
+# would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TWO_PATHS = """
 [path.a]
