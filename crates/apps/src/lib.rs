@@ -2,7 +2,7 @@
 //! terminal.
 //!
 //! What users write about the two ends becomes addresses ([`place`]), and who they are is kept in
-//! files ([`keys`]); [`perf`] measures, [`transfer`] carries files:
+//! files ([`keys`]); [`perf`] measures, [`transfer`] carries files, [`forward`] connections:
 //!
 //! ```
 //! use polypath_apps::place::{self, Ends};
@@ -28,6 +28,8 @@ use polypath_net::Stall;
 
 pub mod admission;
 pub mod buffers;
+pub mod forward;
+pub mod hosts;
 pub mod keys;
 pub mod paths;
 pub mod perf;

@@ -8,6 +8,7 @@ use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::examples::ExamplesArgs;
+use crate::forward::{FORWARD_HELP, ForwardArgs, SERVE_HELP, ServeArgs};
 use crate::keys::IdArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
@@ -99,6 +100,15 @@ Examples:
     /// Receive files and folders, encrypted, at named addresses only.
     #[command(after_help = RECEIVE_HELP)]
     Receive(ReceiveArgs),
+    /// Carry TCP connections over every path at once, encrypted, as ssh's -L, -R and -D do over one.
+    ///
+    /// Programs connect to ports of this host, or by SOCKS, and `polypath serve` connects for them
+    /// at the far end. When paths die or all are away for a while, connections stay.
+    #[command(after_help = FORWARD_HELP)]
+    Forward(Box<ForwardArgs>),
+    /// Be the far end of `polypath forward`: let named clients reach named places.
+    #[command(after_help = SERVE_HELP)]
+    Serve(Box<ServeArgs>),
     /// Print the fingerprint of this host's key, which is made at first use.
     ///
     /// Peers know this host by it. Who has the file with the private key can be this host.
@@ -453,6 +463,8 @@ pub(crate) enum Subject {
     Perf,
     Send,
     Receive,
+    Forward,
+    Serve,
     Id,
     Reproduce,
     Sweep,

@@ -3,7 +3,7 @@
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
 //! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send`,
-//! `receive` and `perf` have a list of their own in their help.
+//! `receive`, `forward`, `serve` and `perf` have a list of their own in their help.
 //!
 //! ```no_run
 //! use polypath_policies::Registry;
@@ -25,6 +25,7 @@ mod demo;
 mod emulate;
 mod examples;
 mod failure;
+mod forward;
 mod input;
 mod interrupt;
 mod keys;
@@ -36,6 +37,7 @@ mod plot;
 mod population;
 mod progress;
 mod quantity;
+mod reach;
 mod recording;
 mod renamed;
 mod reproduce;
@@ -93,6 +95,8 @@ fn dispatch_command(command: Command, talk: Talk, policies: &Policies) -> Result
             args.common.quiet = talk.is_quiet();
             transfer::receive(&args)
         }
+        Command::Forward(args) => forward::forward(*args, talk),
+        Command::Serve(args) => forward::serve(&args, talk),
         Command::Id(args) => keys::id(&args, talk),
         Command::Reproduce(args) => reproduce::reproduce(&args, talk),
         Command::Sweep(args) => sweep::sweep(&args, talk, policies),

@@ -19,6 +19,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(nanoseconds))
 }
 
+/// An argument's duration as Rust has it.
+pub(crate) const fn to_duration(delay: Delay) -> Duration {
+    Duration::from_nanos(delay.0)
+}
+
 /// A duration in which something can happen.
 pub(crate) fn some_duration(text: &str) -> Result<Duration, String> {
     let duration = duration(text)?;

@@ -19,6 +19,7 @@ use schemars::{JsonSchema, Schema};
 
 use crate::args::Subject;
 use crate::failure::Failure;
+use crate::forward::ForwardJson;
 use crate::keys::IdJson;
 use crate::shards::{PlanJson, WorkerJson};
 use crate::transfer::{TransferJson, TransferListing};
@@ -98,6 +99,7 @@ impl Subject {
             Self::Perf => schema_of::<Perf>(),
             Self::Send => schema_of::<Send<'_>>(),
             Self::Receive => schema_of::<TransferJson<'_>>(),
+            Self::Forward | Self::Serve => schema_of::<ForwardJson>(),
             Self::Id => schema_of::<IdJson>(),
             Self::Reproduce => schema_of::<Vec<ExperimentReport>>(),
             Self::Sweep => schema_of::<Vec<SweepRow>>(),

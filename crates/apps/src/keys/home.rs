@@ -54,6 +54,12 @@ impl Home {
         KnownPeersFile::at(self.folder.join("known-peers"))
     }
 
+    /// Where hosts have names.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.folder.join("config.toml")
+    }
+
     /// This host's key pair, made if there is none. Of two processes that make it at once, both get
     /// the same.
     ///

@@ -27,6 +27,7 @@ pub use self::home::{Home, load_or_make, public_pem};
 pub use self::key_log::KeyLogFile;
 pub use self::peers::{KnownPeersFile, PeerNames, Verdict};
 pub use self::refusal::KeyRefusal;
+pub(crate) use self::safe_file::read_trusted;
 pub use self::secret::read_secret;
 
 /// What people know the peer of an association by; `None` if it proved nothing.

@@ -59,6 +59,13 @@ impl Opened {
     }
 }
 
+/// The text of a file that says whom to trust; `None` if there is none.
+pub(crate) fn read_trusted(path: &Path) -> Result<Option<Zeroizing<String>>, KeyError> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    check_trusted_folder(path)?;
+    file.trusted(path)?.read(path, MAX_TEXT).map(Some)
+}
+
 /// Makes a folder for its owner alone, with those on the way.
 pub(super) fn make_folder(folder: &Path) -> Result<(), KeyError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);

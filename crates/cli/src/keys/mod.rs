@@ -13,9 +13,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use polypath_apps::hosts::Hosts;
 use polypath_apps::keys::{Home, Identity, KeyError, KeyLogFile, Tls, Trust};
 
-pub(crate) use self::args::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
+pub(crate) use self::args::{ClientKeyArgs, Code, CommonKeyArgs, ServerKeyArgs};
 pub(crate) use self::client::ClientKeys;
 pub(crate) use self::enrol::Route;
 pub(crate) use self::explain::{KeyTrouble, explain_refusal};
@@ -40,6 +41,13 @@ const INSECURE: &str = "not encrypted (--insecure): whoever sees the packets can
 /// The folder of keys.
 fn home() -> Result<Home, Failure> {
     Home::find(|name| std::env::var_os(name)).map_err(file_failure)
+}
+
+/// Hosts that this user has given names.
+pub(crate) fn named_hosts() -> Result<Hosts, Failure> {
+    // Without a folder there is no file in it.
+    let Ok(home) = home() else { return Ok(Hosts::default()) };
+    Hosts::read(&home.config_file()).map_err(|error| Failure::with_code(LOCAL, error))
 }
 
 fn file_failure(error: KeyError) -> Failure {

@@ -75,6 +75,15 @@ impl StackArgs {
         Ok(LocalStack { profile, assoc })
     }
 
+    /// Whether the user said anything of the sizes of buffers.
+    pub(crate) fn names_buffers(&self) -> bool {
+        let of_buffers = |text: &String| text.contains("-buffer");
+        self.buffer.is_some()
+            || self.buffer_max.is_some()
+            || self.config.is_some()
+            || self.set.iter().any(of_buffers)
+    }
+
     /// File and arguments by their names in scenarios.
     fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = Settings::read(self.config.as_deref(), Profile::default())?;

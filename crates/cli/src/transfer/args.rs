@@ -10,7 +10,7 @@ use polypath_net::DEFAULT_PORT;
 use polypath_scenario::units::{Delay, Size};
 
 use crate::keys::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
-use crate::quantity;
+use crate::quantity::{self, to_duration};
 use crate::recording::CaptureArgs;
 use crate::stack::StackArgs;
 
@@ -131,8 +131,4 @@ impl CommonArgs {
 fn parse_limit(text: &str) -> Result<NonZeroU64, String> {
     let rate = NonZeroU64::new(quantity::rate(text)?).filter(|rate| rate.get() >= LEAST);
     rate.ok_or_else(|| "too slow (allowed: from 8kbit/s)".to_owned())
-}
-
-pub(crate) fn to_duration(delay: Delay) -> Duration {
-    Duration::from_nanos(delay.0)
 }

@@ -11,7 +11,7 @@ mod serve;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_net::{AssocConfig, Association, BindError, Endpoint};
+use polypath_net::{AssocConfig, Association};
 
 use self::args::CommonArgs;
 pub(crate) use self::args::{ReceiveArgs, SendArgs};
@@ -21,8 +21,6 @@ pub(crate) use self::receive::receive;
 pub(crate) use self::send::send;
 use crate::failure::Failure;
 
-/// No receiver was reached, or it vanished.
-const UNREACHABLE: u8 = 3;
 /// The receiver does not take the file.
 const REFUSED: u8 = 4;
 /// A file, a folder, a port or a right of this host.
@@ -33,31 +31,6 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 fn stack_config(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
     args.stack.resolve(0).map(|stack| Arc::new(stack.assoc))
-}
-
-fn bind_failure(error: BindError) -> Failure {
-    let code = match error {
-        BindError::NoAddress
-        | BindError::Twice(_)
-        | BindError::NotUnicast(_)
-        | BindError::NotOurs(_)
-        | BindError::NoDevice { .. } => 2,
-        _ => LOCAL,
-    };
-    Failure::with_code(code, error)
-}
-
-/// Says once per kernel setting what could be better.
-fn warn_of_kernel_limits(endpoint: &Endpoint, quiet: bool) {
-    let mut told: Vec<String> = Vec::new();
-    for warning in endpoint.warnings().iter().filter(|_| !quiet) {
-        let text = warning.to_string();
-        let hint = text.rsplit(": ").next().unwrap_or(&text).to_owned();
-        if !told.contains(&hint) {
-            eprintln!("warning: {text}");
-            told.push(hint);
-        }
-    }
 }
 
 /// Ends the association at once and sees to it that the peer is told.

@@ -11,9 +11,10 @@ use polypath_net::{Closed, PathInfo};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LOCAL, REFUSED, UNREACHABLE};
+use super::{LOCAL, REFUSED};
 use crate::failure::Failure;
 use crate::output;
+use crate::reach::UNREACHABLE;
 
 /// Which end this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

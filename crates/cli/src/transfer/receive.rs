@@ -14,7 +14,9 @@ use super::serve::{SENDERS, Server, WAITING};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::keys::{Listening, ServerKeys};
+use crate::reach::{bind_failure, warn_of_kernel_limits};
 use crate::recording::LiveCapture;
+use crate::talk::Talk;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
     let capture = args.common.capture.open(LOCAL)?;
@@ -96,11 +98,11 @@ fn open_endpoint(
         .config(listening)
         // Those that wait are sent away above this; some are on their way out.
         .max_associations(2 * (SENDERS + WAITING));
-    Endpoint::bind(config.capture(capture.handle())).map_err(super::bind_failure)
+    Endpoint::bind(config.capture(capture.handle())).map_err(bind_failure)
 }
 
 fn announce_addresses(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path, keys: &ServerKeys) {
-    super::warn_of_kernel_limits(endpoint, args.common.quiet);
+    warn_of_kernel_limits(endpoint, Talk::new(args.common.quiet));
     if !args.common.quiet {
         let at: Vec<_> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
         eprintln!("{}", keys.describe());

@@ -1,27 +1,26 @@
 //! `polypath send`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
-use polypath_apps::keys::{PublicKey, peer_fingerprint};
-use polypath_apps::paths;
+use polypath_apps::keys::peer_fingerprint;
 use polypath_apps::perf::LimitShare;
-use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_apps::transfer::{self, Exclude, Identity, SendFilesOptions, Sources};
-use polypath_net::{AssocConfig, Association, ConnectError, Endpoint, LimitStats, Pairing};
+use polypath_net::{AssocConfig, Association, LimitStats};
 
-use super::args::{SendArgs, to_duration};
+use super::LOCAL;
+use super::args::SendArgs;
 use super::display::Display;
 use super::listing;
 use super::outcome::{Outcome, Role};
-use super::{LOCAL, UNREACHABLE};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
-use crate::keys::{ClientKeys, KeyTrouble, REOPENING, Route, UNTRUSTED};
+use crate::keys::{ClientKeys, UNTRUSTED};
+use crate::quantity::to_duration;
+use crate::reach::{Reach, UNREACHABLE};
 use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
@@ -46,8 +45,10 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     done.and(sender.capture.finish())
 }
 
+const INTERRUPTION: &str = "interrupted; send again to go on";
+
 fn interruption_failure() -> Failure {
-    Failure::with_code(INTERRUPTED, "interrupted; send again to go on")
+    Failure::with_code(INTERRUPTED, INTERRUPTION)
 }
 
 /// Who sends. Where that cannot be kept, nothing but the going on after a break is lost.
@@ -82,34 +83,30 @@ struct Sender<'a> {
     capture: LiveCapture,
 }
 
-/// How an attempt to connect may end.
-enum Refused {
-    /// The receiver has a key that was not expected. It was told nothing.
-    Unexpected(PublicKey),
-    Failed(Failure),
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
 impl Sender<'_> {
+    fn reach<'a>(&'a self, stack: &'a Arc<AssocConfig>) -> Reach<'a> {
+        let args = self.args;
+        Reach {
+            to: receiver(args),
+            local: &args.local,
+            paths: &args.paths,
+            mesh: args.mesh,
+            port: args.common.port,
+            patience: args.connect_timeout,
+            stack,
+            keys: &self.keys,
+            capture: &self.capture,
+            talk: Talk::new(args.common.quiet),
+            program: "polypath receive",
+            interrupted: INTERRUPTION,
+        }
+    }
+
     /// Becomes known to the receiver first if there is a code.
     async fn enrol_and_send(&self) -> Result<(), Failure> {
-        let Some(code) = &self.args.peer.code else { return self.retry_until_sent().await };
-        let Ends { local, remote, .. } = resolve_ends(self.args)?;
-        let route = Route {
-            local: &local,
-            remote: &remote,
-            port: self.args.common.port,
-            pairing: pairing(self.args),
-            assoc: super::stack_config(&self.args.common)?,
-            patience: to_duration(self.args.connect_timeout),
-            unreachable: UNREACHABLE,
-        };
-        self.keys.enrol(code, route).await?;
+        if let Some(code) = &self.args.peer.code {
+            self.reach(&super::stack_config(&self.args.common)?).enrol(code).await?;
+        }
         self.retry_until_sent().await
     }
 
@@ -157,53 +154,8 @@ impl Sender<'_> {
 
     async fn attempt_transfer(&self) -> Result<Outcome, Failure> {
         let stack = super::stack_config(&self.args.common)?;
-        let (association, _endpoint) = match self.connect_patiently(&stack).await {
-            Err(Refused::Unexpected(key)) => {
-                self.keys.decide(&key)?;
-                self.connect_patiently(&stack).await
-            }
-            other => other,
-        }
-        .map_err(|refused| match refused {
-            // It changed between two attempts.
-            Refused::Unexpected(key) => self.keys.changed_meanwhile(&key),
-            Refused::Failed(failure) => failure,
-        })?;
+        let (association, _endpoint) = self.reach(&stack).connect().await?;
         self.transfer_files(association, &stack).await
-    }
-
-    /// Connects; after an enrolment also some times more, for the receiver opens its port anew.
-    async fn connect_patiently(
-        &self,
-        stack: &Arc<AssocConfig>,
-    ) -> Result<(Arc<Association>, Endpoint), Refused> {
-        loop {
-            let connected = self.connect(stack).await;
-            let may_reopen = self.keys.port_may_reopen();
-            match connected {
-                Err(Refused::Failed(failure)) if failure.code() == UNREACHABLE && may_reopen => {}
-                // The port at which we were enrolled is still open, with the key of the code.
-                Err(Refused::Unexpected(_)) if may_reopen => {}
-                other => return other,
-            }
-            tokio::time::sleep(REOPENING).await;
-        }
-    }
-
-    async fn connect(
-        &self,
-        stack: &Arc<AssocConfig>,
-    ) -> Result<(Arc<Association>, Endpoint), Refused> {
-        let Ends { local, remote, follow } = resolve_ends(self.args)?;
-        let config = self.keys.config()?.local(local).assoc(stack.clone()).follow(follow);
-        let endpoint =
-            Endpoint::bind(config.capture(self.capture.handle())).map_err(super::bind_failure)?;
-        super::warn_of_kernel_limits(&endpoint, self.args.common.quiet);
-        let association = tokio::select! {
-            association = connect_to_receiver(self, &endpoint, &remote, stack) => association?,
-            () = interrupt::wait_for_interrupt() => return Err(interruption_failure().into()),
-        };
-        Ok((association, endpoint))
     }
 
     #[expect(clippy::disallowed_types, reason = "as above")]
@@ -263,62 +215,9 @@ impl Patience {
     }
 }
 
-fn resolve_ends(args: &SendArgs) -> Result<Ends, Failure> {
-    let failure = |error: PlaceError| match error {
-        PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
-            Failure::with_code(UNREACHABLE, error)
-        }
-        PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
-        _ => Failure::bad_input(error),
-    };
-    place::resolve_ends(&args.local, &args.paths, receiver(args)).map_err(failure)
-}
-
 /// Whom the user named; nobody with --dry-run, which does not come here.
 fn receiver(args: &SendArgs) -> &str {
     args.to.as_deref().unwrap_or_default()
-}
-
-fn pairing(args: &SendArgs) -> Pairing {
-    if args.mesh { Pairing::Mesh } else { Pairing::Auto }
-}
-
-async fn connect_to_receiver(
-    sender: &Sender<'_>,
-    endpoint: &Endpoint,
-    remote: &[SocketAddr],
-    stack: &Arc<AssocConfig>,
-) -> Result<Arc<Association>, Refused> {
-    let args = sender.args;
-    let connecting = endpoint.connect_with(remote, args.common.port, pairing(args), stack.clone());
-    match tokio::time::timeout(to_duration(args.connect_timeout), connecting).await {
-        Ok(Ok(association)) => {
-            if !args.common.quiet {
-                let paths = association.paths();
-                let ends: Vec<_> =
-                    paths.iter().map(|p| (p.stats.local.ip(), p.stats.remote.ip())).collect();
-                let left_out = paths::left_out(endpoint.named(), receiver(args), &ends);
-                left_out.iter().for_each(|line| eprintln!("{line}"));
-            }
-            Ok(Arc::new(association))
-        }
-        Ok(Err(error @ (ConnectError::NoPath { .. } | ConnectError::Refused(_)))) => {
-            Err(Failure::bad_input(error).into())
-        }
-        Ok(Err(error)) => Err(match sender.keys.explain(&error) {
-            Some(KeyTrouble::Unexpected(key)) => Refused::Unexpected(key),
-            Some(KeyTrouble::Failed(failure)) => failure.into(),
-            None => Failure::with_code(UNREACHABLE, error).into(),
-        }),
-        Err(_) => {
-            let to = receiver(args);
-            let text = format!(
-                "no answer from {to} within {}: is `polypath receive` running there, and do firewalls let UDP through?",
-                args.connect_timeout
-            );
-            Err(Failure::with_code(UNREACHABLE, text).into())
-        }
-    }
 }
 
 #[cfg(test)]

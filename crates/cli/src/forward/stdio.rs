@@ -1,0 +1,53 @@
+//! `polypath forward --stdio`: one connection, over stdin and stdout.
+
+use polypath_apps::forward::channel::{Channel, OpenError};
+use polypath_apps::forward::client::Client;
+use polypath_apps::forward::frame::Destination;
+use polypath_apps::forward::relay::{Ended, relay};
+use polypath_apps::forward::target::Target;
+
+use super::client::Desk;
+use crate::failure::Failure;
+use crate::interrupt::{self, INTERRUPTED};
+
+/// The place was not reached.
+const REFUSED: u8 = 4;
+
+/// Carries stdin and stdout to `target`, and ends with the connection.
+pub(super) async fn carry_stdio(desk: &Desk<'_>, target: &Target) -> Result<(), Failure> {
+    let client = desk.new_client()?;
+    tokio::select! {
+        failure = desk.keep_connected(&client) => Err(failure),
+        done = open_and_carry(&client, target) => done,
+        () = interrupt::wait_for_interrupt() => Err(Failure::from_status(INTERRUPTED)),
+    }
+}
+
+async fn open_and_carry(client: &Client, target: &Target) -> Result<(), Failure> {
+    let channel = client.open(&Destination::Place(target.clone())).await;
+    let channel = channel.map_err(|error| open_failure(target, error))?;
+    match carry(channel).await {
+        Ended::InOrder | Ended::Here => {
+            client.leave().await;
+            Ok(())
+        }
+        Ended::There => {
+            Err(Failure::run_failed(format!("the connection to {target} was broken off")))
+        }
+    }
+}
+
+/// Why a place was not reached.
+pub(super) fn open_failure(target: &Target, error: OpenError) -> Failure {
+    match error {
+        OpenError::Refused(why) => Failure::with_code(REFUSED, format!("{target}: {why}")),
+        OpenError::Lost => {
+            let text = format!("{target}: the server was not reached in time");
+            Failure::with_code(crate::reach::UNREACHABLE, text)
+        }
+    }
+}
+
+async fn carry(channel: Channel) -> Ended {
+    relay(channel, &mut tokio::io::stdin(), &mut tokio::io::stdout()).await
+}

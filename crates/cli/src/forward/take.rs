@@ -1,0 +1,150 @@
+//! Connections that are taken here: each is carried to where it belongs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use polypath_apps::forward::channel::{Channel, OpenError};
+use polypath_apps::forward::frame::Destination;
+use polypath_apps::forward::listen::Listener;
+use polypath_apps::forward::refusal::Refusal;
+use polypath_apps::forward::relay::Local;
+use polypath_apps::forward::socks;
+use polypath_apps::forward::spec::{DynamicSpec, ForwardSpec, Listen};
+use polypath_apps::forward::target::Target;
+use tokio::task::JoinSet;
+
+use super::event::{Kind, Teller};
+use crate::failure::Failure;
+use crate::keys::LOCAL;
+
+/// How long a SOCKS client may take to say what it wants.
+const SOCKS_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What opens connections at the far end.
+pub(super) trait Opener: Clone + Send + Sync + 'static {
+    /// What carries one.
+    type Carried: Carry;
+
+    /// Opens one.
+    fn open(&self, to: Target) -> impl Future<Output = Result<Self::Carried, OpenError>> + Send;
+}
+
+/// A connection that is through to the far end.
+pub(super) trait Carry: Send + 'static {
+    /// Carries a connection of this host over it, to the end of both.
+    fn carry(self, local: Local) -> impl Future<Output = ()> + Send;
+}
+
+impl Opener for Arc<polypath_apps::forward::client::Client> {
+    type Carried = Channel;
+
+    async fn open(&self, to: Target) -> Result<Channel, OpenError> {
+        polypath_apps::forward::client::Client::open(self, &Destination::Place(to)).await
+    }
+}
+
+impl Carry for Channel {
+    async fn carry(self, local: Local) {
+        let _ended = local.relay(self).await;
+    }
+}
+
+/// What a listener here is for.
+#[derive(Clone, Debug)]
+pub(super) enum Purpose {
+    /// Connections go there.
+    Forward(Target),
+    /// Connections say by SOCKS where they go.
+    Socks,
+}
+
+/// A listener here.
+pub(super) struct Taking {
+    listener: Listener,
+    purpose: Purpose,
+}
+
+impl Taking {
+    /// Listens for all of these.
+    pub(super) fn bind_all(
+        forwards: &[ForwardSpec],
+        dynamic: &[DynamicSpec],
+        teller: Teller,
+    ) -> Result<Vec<Self>, Failure> {
+        let forwards = forwards.iter().map(|spec| {
+            let purpose = Purpose::Forward(spec.target.clone());
+            (&spec.listen, purpose, format!("for {}", spec.target))
+        });
+        let dynamic =
+            dynamic.iter().map(|spec| (&spec.listen, Purpose::Socks, "for SOCKS".to_owned()));
+        forwards
+            .chain(dynamic)
+            .map(|(at, purpose, what)| {
+                let listener = bind(at)?;
+                let port = listener.port();
+                let text = format!("listening at {} {what}", listener.describe());
+                teller.tell_of_port(Kind::Listening, text, Some(port));
+                Ok(Self { listener, purpose })
+            })
+            .collect()
+    }
+
+    /// Takes connections and has `opener` carry them; never ends.
+    pub(super) async fn take_connections(self, opener: impl Opener, most: usize) {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                (local, _from) = self.listener.accept(), if connections.len() < most => {
+                    let (opener, purpose) = (opener.clone(), self.purpose.clone());
+                    connections.spawn(async move {
+                        match purpose {
+                            Purpose::Forward(target) => forward(local, target, opener).await,
+                            Purpose::Socks => serve_socks(local, opener).await,
+                        }
+                    });
+                }
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+}
+
+fn bind(at: &Listen) -> Result<Listener, Failure> {
+    Listener::bind(at).map_err(|error| {
+        let text = error.to_string();
+        let plain = text.split(" (os error").next().unwrap_or(&text);
+        Failure::with_code(LOCAL, format!("cannot listen at {at}: {}", plain.to_lowercase()))
+    })
+}
+
+async fn forward(local: Local, target: Target, opener: impl Opener) {
+    match opener.open(target).await {
+        Ok(carried) => carried.carry(local).await,
+        Err(_) => local.break_off(),
+    }
+}
+
+async fn serve_socks(mut local: Local, opener: impl Opener) {
+    let request = match &mut local {
+        Local::Tcp(stream) => {
+            tokio::time::timeout(SOCKS_PATIENCE, socks::read_request(stream)).await
+        }
+        Local::Unix(stream) => {
+            tokio::time::timeout(SOCKS_PATIENCE, socks::read_request(stream)).await
+        }
+    };
+    // Who was refused has been told.
+    let Ok(Ok(request)) = request else { return };
+    let opened = opener.open(request.target).await;
+    let outcome = opened.as_ref().map(|_| ()).map_err(|error| match error {
+        OpenError::Refused(why) => *why,
+        OpenError::Lost => Refusal::Unreachable,
+    });
+    let answered = match &mut local {
+        Local::Tcp(stream) => socks::answer(stream, request.version, outcome).await,
+        Local::Unix(stream) => socks::answer(stream, request.version, outcome).await,
+    };
+    if let (Ok(carried), Ok(())) = (opened, answered) {
+        carried.carry(local).await;
+    }
+}
