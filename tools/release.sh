@@ -65,6 +65,7 @@ make_archive() {
 	cp "$program" LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$folder/$name/"
 	cp crates/cli/README.md "$folder/$name/README.md"
 	cp -r "$files" "$folder/$name/share"
+	cp -r packaging/systemd "$folder/$name/systemd"
 	tar -C "$folder" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" | gzip -n >"$out/$name.tar.gz"
 	rm -rf "$folder"
 }

@@ -52,9 +52,11 @@ try_deb() {
 	dpkg-deb --contents "$package" >"$work/contents"
 	for file in usr/share/man/man1/polypath.1.gz usr/share/man/man1/polypath-simulate.1.gz \
 		usr/share/bash-completion/completions/polypath usr/share/zsh/vendor-completions/_polypath \
-		usr/share/fish/vendor_completions.d/polypath.fish usr/share/doc/polypath/copyright; do
+		usr/share/fish/vendor_completions.d/polypath.fish usr/share/doc/polypath/copyright \
+		usr/lib/systemd/system/polypath-serve.service usr/lib/systemd/user/polypath-forward@.service etc/polypath/serve.env; do
 		grep -q "/$file\$" "$work/contents" || fail "$file is not in it"
 	done
+	dpkg-deb --info "$package" conffiles | grep -qx /etc/polypath/serve.env || fail "serve.env is no conffile"
 	chroot "$root" bash -c '. /usr/share/bash-completion/completions/polypath && complete -p polypath' >/dev/null ||
 		fail "bash cannot read its completions"
 	chroot "$root" dpkg --purge polypath >/dev/null

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// What a window begins with, bytes, where there is plenty.
 pub const INITIAL: u32 = 64 << 10;
 
-/// What a window has at least, bytes.
+/// What a window has at least, bytes, where there is enough for all.
 pub const LEAST: u32 = 2 << 10;
 
 /// Bytes that the windows of an association may have in all.
@@ -21,12 +21,17 @@ pub const LEAST: u32 = 2 << 10;
 pub struct Pool {
     total: u64,
     taken: u64,
+    /// Connections that may still come, and what is kept for each of them.
+    to_come: u64,
+    least: u64,
 }
 
 impl Pool {
-    /// All of it is free.
-    pub const fn new(total: u64) -> Self {
-        Self { total, taken: 0 }
+    /// For up to `most` connections, all of it free.
+    pub fn new(total: u64, most: u64) -> Self {
+        // At least half is there for whoever is there.
+        let least = (total / 2 / most.max(1)).clamp(1, LEAST.into());
+        Self { total, taken: 0, to_come: most, least }
     }
 
     /// Bytes that windows have.
@@ -34,25 +39,23 @@ impl Pool {
         self.taken
     }
 
-    const fn free(&self) -> u64 {
-        self.total.saturating_sub(self.taken)
+    /// What nobody has, and nobody to come is sure to get.
+    const fn spare(&self) -> u64 {
+        self.total.saturating_sub(self.taken).saturating_sub(self.least * self.to_come)
     }
 
-    /// A window to begin with; `None` where nothing is left.
+    /// A window to begin with; `None` where there are as many as there may be.
     pub fn open(&mut self, now: Instant) -> Option<Window> {
+        self.to_come = self.to_come.checked_sub(1)?;
         // Newcomers find something as long as each takes a share of what is left.
-        let size = u64::from(INITIAL).min(self.free() / 8).max(LEAST.into());
-        if size > self.free() {
-            return None;
-        }
+        let size = u64::from(INITIAL).min(self.spare() / 8).max(self.least);
         self.taken += size;
         Some(Window { size, granted: size, unread: 0, since: now, consumed: 0 })
     }
 
-    /// As much as `window` may grow by: one connection takes at most two thirds of all.
+    /// As much as `window` may grow by: one connection takes at most two thirds of what is left.
     fn growth(&self, window: u64) -> u64 {
-        let free = self.free();
-        let most = 2 * free.saturating_sub(window / 2) / 3;
+        let most = 2 * self.spare().saturating_sub(window / 2) / 3;
         window.min(most)
     }
 }
@@ -131,13 +134,15 @@ impl Window {
     /// Gives half back, but nothing that the peer was granted already.
     fn shrink(&mut self, pool: &mut Pool) {
         let kept = (self.size / 2).max(INITIAL.into()).max(self.granted + self.unread);
-        let less = self.size.saturating_sub(kept);
+        let kept = kept.min(self.size);
+        let less = self.size - kept;
         (self.size, pool.taken) = (self.size - less, pool.taken.saturating_sub(less));
     }
 
     /// The connection is over.
     pub fn close(self, pool: &mut Pool) {
         pool.taken = pool.taken.saturating_sub(self.size);
+        pool.to_come += 1;
     }
 }
 
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_busy_window_grows_up_to_two_thirds_and_a_slow_one_shrinks_again() {
-        let mut pool = Pool::new(8 * MIB);
+        let mut pool = Pool::new(8 * MIB, 10);
         let mut now = Instant::now();
         let mut window = pool.open(now).unwrap();
         let mut sizes = vec![window.size()];
@@ -224,7 +229,7 @@ mod tests {
 
     #[test]
     fn newcomers_find_something_beside_the_busiest() {
-        let mut pool = Pool::new(MIB);
+        let mut pool = Pool::new(MIB, 500);
         let mut now = Instant::now();
         let mut busy = pool.open(now).unwrap();
         for _ in 0..20 {
@@ -232,15 +237,16 @@ mod tests {
             let bytes = busy.granted;
             read(&mut busy, &mut pool, bytes, now);
         }
-        let windows: Vec<_> = (0..100).map_while(|_| pool.open(now)).collect();
-        assert_eq!(windows.len(), 100);
+        assert!(busy.size() > MIB / 4, "{}", busy.size());
+        let windows: Vec<_> = (0..1000).map_while(|_| pool.open(now)).collect();
+        assert_eq!(windows.len(), 499);
         assert!(windows[0].size() > windows[99].size());
-        assert!(pool.taken() <= MIB);
+        assert!(windows[498].size() >= 1 << 10 && pool.taken() <= MIB);
     }
 
     #[test]
     fn a_reader_that_stops_keeps_its_windowful_and_no_more() {
-        let mut pool = Pool::new(MIB);
+        let mut pool = Pool::new(MIB, 5);
         let mut window = pool.open(Instant::now()).unwrap();
         window.receive(INITIAL.into()).unwrap();
         assert_eq!(window.receive(1), Err(Excess));
@@ -266,7 +272,7 @@ mod tests {
             total in 4096u64..MIB,
             steps in proptest::collection::vec((0usize..6, 0u64..200_000, 0u64..500), 1..200),
         ) {
-            let mut pool = Pool::new(total);
+            let mut pool = Pool::new(total, 5);
             let mut now = Instant::now();
             let mut windows: Vec<Window> = Vec::new();
             for (who, bytes, ms) in steps {

@@ -46,7 +46,8 @@ impl Hub {
         let (out, back) = association.streams();
         let (farewells, given_up) = mpsc::unbounded_channel();
         let streams = Streams::new(side, out.min(back));
-        let state = State { streams, pool: Pool::new(waiting), peer_takes: 0, over: false };
+        let most = u64::from(out.min(back));
+        let state = State { streams, pool: Pool::new(waiting, most), peer_takes: 0, over: false };
         let (state, rtt) = (Mutex::new(state), AtomicU64::new(0));
         (Arc::new(Self { association, state, rtt, farewells }), given_up)
     }

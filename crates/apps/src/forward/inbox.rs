@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_comes_untimely_is_a_fault() {
-        let mut pool = Pool::new(1 << 20);
+        let mut pool = Pool::new(1 << 20, 5);
         let inbox = Inbox::default();
         let byte = || Bytes::from_static(b"x");
         assert_eq!(inbox.put_data(byte()), Err(Fault::Untimely));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn small_pieces_hold_no_packets_and_the_order_stays() {
-        let inbox = open(&mut Pool::new(1 << 20));
+        let inbox = open(&mut Pool::new(1 << 20, 5));
         let packet = Bytes::from(vec![7; 1400]);
         (0..1000).for_each(|n| inbox.put_data(packet.slice(n..n + 1)).unwrap());
         inbox.put_data(Bytes::from(vec![8; 5000])).unwrap();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_windowful_is_all_that_waits() {
-        let inbox = open(&mut Pool::new(1 << 20));
+        let inbox = open(&mut Pool::new(1 << 20, 5));
         let piece = Bytes::from(vec![0; 16 << 10]);
         let taken = (0..100).take_while(|_| inbox.put_data(piece.clone()).is_ok()).count();
         assert_eq!(taken, 4);
