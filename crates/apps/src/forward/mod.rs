@@ -14,6 +14,7 @@ pub mod global;
 pub mod hello;
 mod hub;
 mod inbox;
+pub mod join;
 pub mod listen;
 mod meet;
 pub mod mux;

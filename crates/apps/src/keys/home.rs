@@ -60,6 +60,16 @@ impl Home {
         self.folder.join("config.toml")
     }
 
+    /// The folder for sockets of running processes, made for its user alone if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made, or others may write it.
+    pub fn make_run_folder(&self) -> Result<PathBuf, KeyError> {
+        let folder = self.folder.join("run");
+        safe_file::make_folder(&folder)?;
+        Ok(folder)
+    }
+
     /// This host's key pair, made if there is none. Of two processes that make it at once, both get
     /// the same.
     ///

@@ -1,22 +1,25 @@
 //! `polypath forward`.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_apps::forward::client::{Client, Remote};
+use polypath_apps::forward::join::lobby::Lobby;
 use polypath_apps::forward::mux::Limits;
 use polypath_apps::shown;
 use polypath_net::AssocConfig;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::args::ForwardArgs;
 use super::event::{Kind, Teller};
 use super::take::Taking;
+use super::way::Way;
 use super::{notify, stdio};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
-use crate::keys::{ClientKeys, LOCAL, UNTRUSTED};
+use crate::keys::{self, ClientKeys, LOCAL, UNTRUSTED};
 use crate::quantity::to_duration;
 use crate::reach::Reach;
 use crate::recording::LiveCapture;
@@ -24,6 +27,8 @@ use crate::talk::Talk;
 
 /// Connections of this host and of the server at a time, each.
 const CONNECTIONS: u32 = 1000;
+/// How often is looked whether the process that has the association is still there.
+const LOOK: Duration = Duration::from_millis(300);
 /// Waits between attempts to reach the server: the first, and the longest.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
@@ -95,12 +100,16 @@ impl Desk<'_> {
         let takings =
             Taking::bind_all(&forwards.local_forward, &forwards.dynamic_forward, self.teller)?;
         let client = self.new_client()?;
+        let lobby = self.lobby_path()?;
+        let (way, is_own) = Way::new(client.clone(), lobby.clone());
         let (told, mut remotes) = mpsc::unbounded_channel();
-        forwards.remote_forward.iter().for_each(|spec| client.listen_there(spec, told.clone()));
         let mut tasks = JoinSet::new();
+        for spec in &forwards.remote_forward {
+            tasks.spawn(way.clone().listen_there(spec.clone(), told.clone()));
+        }
         for taking in takings {
             let most = usize::try_from(self.limits.connections).unwrap_or(usize::MAX);
-            tasks.spawn(taking.take_connections(client.clone(), most));
+            tasks.spawn(taking.take_connections(way.clone(), most));
         }
         notify::ready();
         let tell_remotes = async {
@@ -109,12 +118,59 @@ impl Desk<'_> {
             }
         };
         tokio::select! {
-            failure = self.keep_connected(&client) => Err(failure),
+            failure = self.keep_way(&client, lobby.as_deref(), &is_own) => Err(failure),
             () = tell_remotes => Ok(()),
             () = interrupt::wait_for_interrupt() => {
                 notify::stopping();
                 client.leave().await;
                 Err(Failure::from_status(INTERRUPTED))
+            }
+        }
+    }
+
+    /// Where processes of this user find each other that go to the same server in the same way;
+    /// `None` where they shall not.
+    pub(super) fn lobby_path(&self) -> Result<Option<PathBuf>, Failure> {
+        let Self { args, .. } = self;
+        if args.no_join {
+            return Ok(None);
+        }
+        let keys = &args.common.keys;
+        let peer = args.peer.peer.map(|peer| peer.to_string());
+        let what =
+            format!("{} {} {peer:?} {} {:?}", args.to, args.common.port, keys.insecure, keys.psk);
+        keys::run_file("forward", &what).map(Some)
+    }
+
+    /// Has an association, or uses that of the process that has one.
+    async fn keep_way(
+        &self,
+        client: &Arc<Client>,
+        lobby: Option<&Path>,
+        is_own: &watch::Sender<bool>,
+    ) -> Failure {
+        let Some(path) = lobby else {
+            is_own.send_replace(true);
+            return self.keep_connected(client).await;
+        };
+        let mut told = false;
+        loop {
+            match Lobby::open(path) {
+                Err(error) => return lobby_failure(path, &error),
+                Ok(Some(lobby)) => {
+                    is_own.send_replace(true);
+                    tokio::select! {
+                        failure = self.keep_connected(client) => return failure,
+                        () = lobby.serve(client) => {}
+                    }
+                }
+                Ok(None) if !core::mem::replace(&mut told, true) => {
+                    let text =
+                        format!("using the association to {} of another forward", self.args.to);
+                    notify::status(&text);
+                    self.teller.tell(Kind::Joined, text);
+                }
+                Ok(None) => tokio::time::sleep(LOOK).await,
             }
         }
     }
@@ -166,6 +222,12 @@ impl Desk<'_> {
             wait = (2 * wait).min(WAITS.1);
         }
     }
+}
+
+fn lobby_failure(path: &Path, error: &std::io::Error) -> Failure {
+    let path = shown::escape_text(&path.display().to_string());
+    let text = format!("{path}: {error} (allowed: --no-join, which does without it)");
+    Failure::with_code(LOCAL, text)
 }
 
 /// Whether no further attempt changes anything: who the peer is, and what the user wrote.

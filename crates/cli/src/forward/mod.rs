@@ -8,6 +8,7 @@ mod notify;
 mod serve;
 mod stdio;
 mod take;
+mod way;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use polypath_apps::buffers::BUFFERS;
 use polypath_apps::forward::mux::Limits;
 use polypath_apps::forward::watch::let_outlive_outages;
 use polypath_net::AssocConfig;
+use polypath_policies::PolicySpec;
 
 use self::args::ForwardCommon;
 pub(crate) use self::args::{ForwardArgs, ServeArgs};
@@ -62,7 +64,7 @@ fn stack_config(
 ) -> Result<(Arc<AssocConfig>, Limits), Failure> {
     // One for the frames of the association; ours and the peer's have numbers in turn.
     let streams = u16::try_from(2 * connections + 2).unwrap_or(u16::MAX);
-    let mut assoc = common.stack.resolve(streams)?.assoc;
+    let mut assoc = common.stack.resolve_with(streams, copy_small_messages)?.assoc;
     assoc.inbound_streams = streams;
     if !common.stack.names_buffers() {
         assoc.receive_buffer_max.get_or_insert(LARGEST_BUFFER.max(assoc.receive_buffer));
@@ -76,6 +78,13 @@ fn stack_config(
         return Err(Failure::bad_input("--waiting: 16KiB to 1024MiB are allowed"));
     }
     Ok((Arc::new(assoc), Limits { connections, waiting }))
+}
+
+/// Who types waits for no packet that is lost, where the path scheduler can see to it.
+fn copy_small_messages(policies: &mut PolicySpec) {
+    if policies.path_scheduler == "knapsack" {
+        policies.path_scheduler = "knapsack?copies=yes".to_owned();
+    }
 }
 
 fn build_runtime() -> Result<tokio::runtime::Runtime, Failure> {

@@ -3,8 +3,12 @@
 use polypath_apps::forward::channel::{Channel, OpenError};
 use polypath_apps::forward::client::Client;
 use polypath_apps::forward::frame::Destination;
+use polypath_apps::forward::join::guest;
+use polypath_apps::forward::join::lobby::Lobby;
 use polypath_apps::forward::relay::{Ended, relay};
 use polypath_apps::forward::target::Target;
+
+use tokio::net::UnixStream;
 
 use super::client::Desk;
 use crate::failure::Failure;
@@ -13,14 +17,29 @@ use crate::interrupt::{self, INTERRUPTED};
 /// The place was not reached.
 const REFUSED: u8 = 4;
 
-/// Carries stdin and stdout to `target`, and ends with the connection.
+/// Carries stdin and stdout to `target`, and ends with the connection: by the association that
+/// another process has, or else by one of our own.
 pub(super) async fn carry_stdio(desk: &Desk<'_>, target: &Target) -> Result<(), Failure> {
+    if let Some(lobby) = desk.lobby_path()?
+        && Lobby::is_open(&lobby)
+        && let Ok(opened) = guest::open(&lobby, target).await
+    {
+        let stream = opened.map_err(|error| open_failure(target, error))?;
+        return carry_joined(stream).await;
+    }
     let client = desk.new_client()?;
     tokio::select! {
         failure = desk.keep_connected(&client) => Err(failure),
         done = open_and_carry(&client, target) => done,
         () = interrupt::wait_for_interrupt() => Err(Failure::from_status(INTERRUPTED)),
     }
+}
+
+async fn carry_joined(mut stream: UnixStream) -> Result<(), Failure> {
+    let mut stdio = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
+    // How it ended is for who speaks over it.
+    let _ended = tokio::io::copy_bidirectional(&mut stdio, &mut stream).await;
+    Ok(())
 }
 
 async fn open_and_carry(client: &Client, target: &Target) -> Result<(), Failure> {

@@ -1,10 +1,8 @@
 //! Connections that are taken here: each is carried to where it belongs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_apps::forward::channel::{Channel, OpenError};
-use polypath_apps::forward::frame::Destination;
+use polypath_apps::forward::channel::OpenError;
 use polypath_apps::forward::listen::Listener;
 use polypath_apps::forward::refusal::Refusal;
 use polypath_apps::forward::relay::Local;
@@ -14,40 +12,12 @@ use polypath_apps::forward::target::Target;
 use tokio::task::JoinSet;
 
 use super::event::{Kind, Teller};
+use super::way::Way;
 use crate::failure::Failure;
 use crate::keys::LOCAL;
 
 /// How long a SOCKS client may take to say what it wants.
 const SOCKS_PATIENCE: Duration = Duration::from_secs(10);
-
-/// What opens connections at the far end.
-pub(super) trait Opener: Clone + Send + Sync + 'static {
-    /// What carries one.
-    type Carried: Carry;
-
-    /// Opens one.
-    fn open(&self, to: Target) -> impl Future<Output = Result<Self::Carried, OpenError>> + Send;
-}
-
-/// A connection that is through to the far end.
-pub(super) trait Carry: Send + 'static {
-    /// Carries a connection of this host over it, to the end of both.
-    fn carry(self, local: Local) -> impl Future<Output = ()> + Send;
-}
-
-impl Opener for Arc<polypath_apps::forward::client::Client> {
-    type Carried = Channel;
-
-    async fn open(&self, to: Target) -> Result<Channel, OpenError> {
-        polypath_apps::forward::client::Client::open(self, &Destination::Place(to)).await
-    }
-}
-
-impl Carry for Channel {
-    async fn carry(self, local: Local) {
-        let _ended = local.relay(self).await;
-    }
-}
 
 /// What a listener here is for.
 #[derive(Clone, Debug)]
@@ -89,17 +59,17 @@ impl Taking {
             .collect()
     }
 
-    /// Takes connections and has `opener` carry them; never ends.
-    pub(super) async fn take_connections(self, opener: impl Opener, most: usize) {
+    /// Takes connections and has them carried; never ends.
+    pub(super) async fn take_connections(self, way: Way, most: usize) {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 (local, _from) = self.listener.accept(), if connections.len() < most => {
-                    let (opener, purpose) = (opener.clone(), self.purpose.clone());
+                    let (way, purpose) = (way.clone(), self.purpose.clone());
                     connections.spawn(async move {
                         match purpose {
-                            Purpose::Forward(target) => forward(local, target, opener).await,
-                            Purpose::Socks => serve_socks(local, opener).await,
+                            Purpose::Forward(target) => forward(local, &target, &way).await,
+                            Purpose::Socks => serve_socks(local, &way).await,
                         }
                     });
                 }
@@ -117,14 +87,14 @@ fn bind(at: &Listen) -> Result<Listener, Failure> {
     })
 }
 
-async fn forward(local: Local, target: Target, opener: impl Opener) {
-    match opener.open(target).await {
+async fn forward(local: Local, target: &Target, way: &Way) {
+    match way.open(target).await {
         Ok(carried) => carried.carry(local).await,
         Err(_) => local.break_off(),
     }
 }
 
-async fn serve_socks(mut local: Local, opener: impl Opener) {
+async fn serve_socks(mut local: Local, way: &Way) {
     let request = match &mut local {
         Local::Tcp(stream) => {
             tokio::time::timeout(SOCKS_PATIENCE, socks::read_request(stream)).await
@@ -135,7 +105,7 @@ async fn serve_socks(mut local: Local, opener: impl Opener) {
     };
     // Who was refused has been told.
     let Ok(Ok(request)) = request else { return };
-    let opened = opener.open(request.target).await;
+    let opened = way.open(&request.target).await;
     let outcome = opened.as_ref().map(|_| ()).map_err(|error| match error {
         OpenError::Refused(why) => *why,
         OpenError::Lost => Refusal::Unreachable,

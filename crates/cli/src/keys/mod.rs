@@ -22,6 +22,8 @@ pub(crate) use self::enrol::Route;
 pub(crate) use self::explain::{KeyTrouble, explain_refusal};
 pub(crate) use self::id::{Id as IdJson, IdArgs, id};
 pub(crate) use self::server::{Listening, ServerKeys};
+use sha2::{Digest as _, Sha256};
+
 use crate::failure::Failure;
 
 /// A file of this host, or one that holds its keys.
@@ -48,6 +50,14 @@ pub(crate) fn named_hosts() -> Result<Hosts, Failure> {
     // Without a folder there is no file in it.
     let Ok(home) = home() else { return Ok(Hosts::default()) };
     Hosts::read(&home.config_file()).map_err(|error| Failure::with_code(LOCAL, error))
+}
+
+/// A file for what runs, of this user alone, called after `what` it is for.
+pub(crate) fn run_file(kind: &str, what: &str) -> Result<PathBuf, Failure> {
+    let folder = home()?.make_run_folder().map_err(file_failure)?;
+    let digest = Sha256::digest(what);
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Ok(folder.join(format!("{kind}-{name}.sock")))
 }
 
 fn file_failure(error: KeyError) -> Failure {

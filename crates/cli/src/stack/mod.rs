@@ -10,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use polypath_apps::buffers::{BUFFERS, buffer_out_of_range};
 use polypath_apps::place;
 use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, StallDetectionConfig};
+use polypath_policies::PolicySpec;
 use polypath_scenario::units::Size;
 
 use self::file::Settings;
@@ -63,7 +64,17 @@ pub(crate) struct LocalStack {
 impl StackArgs {
     /// The profile with what was said on top, and room for at least so many outbound streams.
     pub(crate) fn resolve(&self, streams: u16) -> Result<LocalStack, Failure> {
-        let (stack, profile) = self.settings()?.stack()?;
+        self.resolve_with(streams, |_| ())
+    }
+
+    /// Likewise, of policies that the command knows better.
+    pub(crate) fn resolve_with(
+        &self,
+        streams: u16,
+        choose: impl FnOnce(&mut PolicySpec),
+    ) -> Result<LocalStack, Failure> {
+        let (mut stack, profile) = self.settings()?.stack()?;
+        choose(&mut stack.policies);
         let policies = stack.policy_factory().map_err(Failure::bad_input)?;
         let mut assoc = AssocConfig { policies, ..stack.assoc };
         self.size_buffers(&mut assoc)?;

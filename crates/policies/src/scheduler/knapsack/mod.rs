@@ -47,12 +47,19 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", re
             values: "<0..1000>",
             summary: "percent by which another path must raise the rate of an ordered stream to be used",
         },
+        OptionEntry {
+            name: "copies",
+            default: "no",
+            values: "yes|no",
+            summary: "messages of low-delay streams that fit a packet go out on a second path, too",
+        },
     ]);
 
 fn read_options(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
     let slack = options.number("slack", 0..=1_000)?;
     let gain = options.number("gain", 0..=1_000)? as f64 / 100.0;
-    Ok(Box::new(move |_, _| Box::new(Knapsack::new(slack, gain))))
+    let copies = options.choice("copies", &[("yes", true), ("no", false)])?;
+    Ok(Box::new(move |_, _| Box::new(Knapsack { copies, ..Knapsack::new(slack, gain) })))
 }
 
 /// Seconds that a queue is taken for at most.
@@ -98,6 +105,8 @@ fn is_lone(view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta) -> bool {
 pub struct Knapsack {
     slack: u64,
     gain: f64,
+    /// Small messages of low delay take two paths.
+    copies: bool,
     paths: Vec<Own>,
     /// What is known of paths that carried nothing yet: an idle association has no more.
     probed: Vec<RateBound>,
@@ -128,6 +137,7 @@ impl Knapsack {
         Self {
             slack,
             gain,
+            copies: false,
             paths: Vec::new(),
             probed: Vec::new(),
             set: ALL,
@@ -556,6 +566,18 @@ impl PathScheduler for Knapsack {
             _ if view.outstanding > 0 => pick,
             _ => view.sendable().next().map_or(PathPick::Wait, |p| PathPick::Use(p.id)),
         }
+    }
+
+    /// The next best path for a small urgent message: a packet that is lost, or queues, on the one
+    /// is not waited for.
+    fn copy_paths(&self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta) -> Vec<PathId> {
+        let small = chunk.first && chunk.last;
+        if !self.copies || !small || !chunk.needs.is_urgent() {
+            return Vec::new();
+        }
+        let others = view.usable().filter(|other| other.id != path);
+        let soonest = others.min_by_key(|other| (self.expected(view, other, chunk), other.id));
+        soonest.map(|other| other.id).into_iter().collect()
     }
 
     fn pick_for_copy(

@@ -55,6 +55,23 @@ pub(super) fn unordered() -> ChunkMeta {
 }
 
 #[test]
+fn small_urgent_messages_take_two_paths_where_that_is_wanted() {
+    let mut s = scheduler();
+    let p = two(&mut s);
+    let v = buffered(&p, 64);
+    let mut urgent = chunk(0, 100);
+    urgent.needs.service = polypath_proto::Service::LowDelay;
+    assert!(s.copy_paths(&v, PathId(0), &urgent).is_empty(), "not unless it is wanted");
+    s.copies = true;
+    assert_eq!(s.copy_paths(&v, PathId(0), &urgent), [PathId(1)]);
+    assert_eq!(s.copy_paths(&v, PathId(1), &urgent), [PathId(0)]);
+    let mut part = urgent;
+    part.last = false;
+    assert!(s.copy_paths(&v, PathId(0), &part).is_empty());
+    assert!(s.copy_paths(&v, PathId(0), &ordered(1)).is_empty());
+}
+
+#[test]
 fn paths_fill_in_the_order_of_their_hold_times_up_to_the_cap() {
     let mut s = scheduler();
     let mut p = two(&mut s);
