@@ -103,7 +103,8 @@ stalled() {
 		measure stall 127.0.0.1 8081 /huge 100 "$read" <"$out/hold" >"$out/stall" &
 		exec 9>"$out/hold"
 		timeout 120 bash -c "until grep -q stalled '$out/stall'; do sleep 0.1; done"
-		sleep 1
+		# The sockets between daemon and reader take megabytes each before anything stops.
+		await_quiet
 		note beside "$(measure crowd 127.0.0.1 8081 "/$bytes" 100)"
 		note during "$(measure vitals "$forward") $(measure vitals "$serve")"
 		exec 9>&-
@@ -132,7 +133,18 @@ typing() {
 	xargs kill <"$out/curls"
 }
 # Bytes that came over all paths.
-received() { awk '/:/ && $1 !~ /^lo:/ { sub(":", " "); sum += $2 } END { print sum }' /proc/net/dev; }
+received() { awk '/:/ && $1 !~ /^lo:/ { sub(":", " "); sum += $2 } END { printf "%.0f\n", sum }' /proc/net/dev; }
+
+# Waits until less than 100 kB come within a second.
+await_quiet() {
+	local before
+	for _ in $(seq 120); do
+		before=$(received)
+		sleep 1
+		if [ $(($(received) - before)) -lt 100000 ]; then return; fi
+	done
+	note noisy 1
+}
 
 # Row 4: the scenario cuts a path in the middle.
 cut_off() {
@@ -140,8 +152,8 @@ cut_off() {
 	measure echo "$1" ssh -F "$dir/ssh.conf" -p 2223 root@127.0.0.1 cat >"$out/echo.now" &
 	local echo=$!
 	note gap "$(measure fetch 127.0.0.1 8081 /huge "$1")"
-	wait $echo
-	note echo "$(cat "$out/echo.now")"
+	wait $echo || true
+	if [ -s "$out/echo.now" ]; then note echo "$(cat "$out/echo.now")"; fi
 }
 
 # Row 5, on a veth pair without shaping.
@@ -280,6 +292,18 @@ reborn() {
 	curl -sS -o /dev/null http://127.0.0.1:8081/1000000
 	sleep 1
 	note after "$(measure vitals "$other")"
+}
+# Row 8 (d): readers that go away in the middle of a download, while others are in the midst of something.
+gone() {
+	serve; web; echo_server; forward
+	measure sequences 127.0.0.1 7001 20 "$1" 60 >"$out/sequences" 2>>"$out/lost" &
+	local end=$((SECONDS + $1)) others=$!
+	while [ $SECONDS -lt $end ]; do
+		measure fetch 127.0.0.1 8081 /huge 0.7 >/dev/null 2>&1 || true
+		note gone 1
+	done
+	wait $others
+	note ended "$(grep -c '^disconnected' "$out/forward.now" || true)"
 }
 new_connection() {
 	for _ in $(seq 300); do

@@ -108,7 +108,7 @@ def echo(seconds, *command):
         sent.append(time.monotonic())
         child.stdin.write(b"x")
 
-    listener = threading.Thread(target=listen)
+    listener = threading.Thread(target=listen, daemon=True)
     listener.start()
     # The first tells that the session is there; it does not count.
     say()
@@ -120,10 +120,15 @@ def echo(seconds, *command):
     number = int(float(seconds) * 10)
     for tick in range(number):
         time.sleep(max(0.0, begin + tick / 10 - time.monotonic()))
-        say()
+        try:
+            say()
+        except BrokenPipeError:
+            sys.exit("the session ended")
     child.stdin.close()
     listener.join(60)
     child.kill()
+    if len(trips) <= number:
+        sys.exit(f"only {len(trips) - 1} of {number} bytes came back")
     ms = [1000 * trip for trip in trips[1:]]
     print(f"{percentile(ms, 0.5):.1f} {percentile(ms, 0.99):.1f} {max(ms):.1f} {len(ms)} {number}")
 

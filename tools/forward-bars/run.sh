@@ -4,7 +4,8 @@
 #
 #   tools/forward-bars/run.sh [OPTION...] [ROW...]
 #
-# Rows: 1 bulk, 2 stalled, 3 typing, 4 cut, 5 processor, 6 others, 6p profiles (not by default), 7 browser, 8 robust.
+# Rows: 1 bulk, 2 stalled, 3 typing, 4 cut, 5 processor, 6 others, 6p profiles (not by default), 7 browser, 8 robust (8d alone: readers that go
+# away).
 #   --repeats N     of each figure (3)
 #   --seconds N     of a download that races another, and of each test of perf beside it (10)
 #   --profiles LIST those of 6p, by commas; without it all, those without losses first
@@ -324,6 +325,11 @@ row_8() {
 	done
 }
 
+row_8d() {
+	in_network gone "$here/two.toml" -- gone 30
+	lives gone "8d. $(column gone/gone | wc -l) readers go away in the middle of their downloads" "; the association ended $(column gone/ended) times"
+}
+
 inside=no repeats=3 seconds=10 chosen='' time_limit=600 robust=60 keep='' rows=''
 given=("$@")
 while [ $# != 0 ]; do
@@ -336,12 +342,12 @@ while [ $# != 0 ]; do
 		--robust) robust=$2 ;; --keep) keep=$(realpath -m "$2") ;;
 		esac
 		shift ;;
-	[1-8] | 6p) rows+=" $1" ;;
+	[1-8] | 6p | 8d) rows+=" $1" ;;
 	*) refuse "$1 is no row and no option; the head of $0 names them" ;;
 	esac
 	shift
 done
-rows=${rows:-1 2 3 4 5 6 7 8}
+rows=${rows:-1 2 3 4 5 6 7 8 8d}
 bulk_bytes=450000000 crowd_bytes=3000000 processor_bytes=2000000000
 POLYPATH=${POLYPATH:-$here/../../target/release/polypath}
 export POLYPATH

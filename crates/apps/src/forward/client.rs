@@ -28,6 +28,9 @@ pub const WAIT: Duration = Duration::from_secs(10);
 /// Lookups of names at a time for what -R names.
 const LOOKUPS: usize = 8;
 
+/// When the far end is asked again for a listener that it could not open.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// How long connections may take to notice that their association is gone.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -63,6 +66,8 @@ struct Reverse {
     /// The connections of others go to who asked.
     taker: Option<mpsc::UnboundedSender<Incoming>>,
     told: Option<mpsc::UnboundedSender<Remote>>,
+    /// What was told last.
+    last: Option<Remote>,
 }
 
 /// The client. Connections are opened by whichever association there is.
@@ -121,7 +126,13 @@ impl Client {
     /// connections go where `spec` says. What becomes of it is sent to `told`.
     pub fn listen_there(&self, spec: &ForwardSpec, told: mpsc::UnboundedSender<Remote>) {
         let to = Some(spec.target.clone());
-        self.add_reverse(Reverse { at: spec.listen.clone(), to, taker: None, told: Some(told) });
+        self.add_reverse(Reverse {
+            at: spec.listen.clone(),
+            to,
+            taker: None,
+            told: Some(told),
+            last: None,
+        });
     }
 
     /// Likewise, whose connections go to `taker`; [`unlisten`](Self::unlisten) ends it.
@@ -131,7 +142,7 @@ impl Client {
         taker: mpsc::UnboundedSender<Incoming>,
         told: mpsc::UnboundedSender<Remote>,
     ) -> ListenerId {
-        self.add_reverse(Reverse { at, to: None, taker: Some(taker), told: Some(told) })
+        self.add_reverse(Reverse { at, to: None, taker: Some(taker), told: Some(told), last: None })
     }
 
     fn add_reverse(&self, reverse: Reverse) -> ListenerId {
@@ -230,21 +241,35 @@ impl Client {
         }
     }
 
-    fn hear(&self, frame: Frame) {
+    fn hear(self: &Arc<Self>, frame: Frame) {
         let (id, port) = match frame {
             Frame::Listening { id, port } => (id, Ok(port)),
             Frame::NotListening { id, why } => (id, Err(why)),
             // A server of a later version may say more.
             _ => return,
         };
-        let reverses = self.reverses();
-        let Some(reverse) = reverses.1.get(&id) else { return };
+        let mut reverses = self.reverses();
+        let Some(reverse) = reverses.1.get_mut(&id) else { return };
         let remote = match port {
             Ok(port) => Remote::Listening(reverse.at.clone(), port),
             Err(why) => Remote::Refused(reverse.at.clone(), why),
         };
-        // Who asked may be gone.
-        let _ = reverse.told.as_ref().map(|told| told.send(remote));
+        // What we had there before a break may still be in the way.
+        if let Remote::Refused(_, Refusal::Failed | Refusal::TooMany) = remote {
+            tokio::spawn(self.clone().ask_again(id, reverse.at.clone()));
+        }
+        if reverse.last.as_ref() != Some(&remote) {
+            reverse.last = Some(remote.clone());
+            // Who asked may be gone.
+            let _ = reverse.told.as_ref().map(|told| told.send(remote));
+        }
+    }
+
+    async fn ask_again(self: Arc<Self>, id: ListenerId, at: Listen) {
+        tokio::time::sleep(ASK_AGAIN).await;
+        if self.reverses().1.contains_key(&id) {
+            self.say(Frame::Listen { id, at });
+        }
     }
 
     /// A connection from the far end: only to what was named for one of our listeners there.

@@ -98,7 +98,9 @@ impl Hub {
     /// Nobody reads any more.
     pub(super) fn close_window(&self, inbox: &Inbox) {
         let mut state = self.lock();
-        if let Some(window) = inbox.lock().window.take() {
+        let mut inner = inbox.lock();
+        inner.given_up = true;
+        if let Some(window) = inner.window.take() {
             window.close(&mut state.pool);
         }
     }

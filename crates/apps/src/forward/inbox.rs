@@ -46,6 +46,8 @@ pub(super) struct Inner {
     pub(super) fin: bool,
     /// It is over, and not in order.
     pub(super) broken: bool,
+    /// Nobody here reads it any more: what was under way is dropped.
+    pub(super) given_up: bool,
 }
 
 /// A peer that breaks the protocol.
@@ -88,7 +90,7 @@ impl Inbox {
 
     pub(super) fn put_fin(&self) -> Result<(), Fault> {
         let mut inner = self.lock();
-        if !inner.open || core::mem::replace(&mut inner.fin, true) {
+        if !inner.given_up && !inner.open || core::mem::replace(&mut inner.fin, true) {
             return Err(Fault::Untimely);
         }
         drop(inner);
@@ -115,6 +117,9 @@ impl Inbox {
 
 impl Inner {
     fn put_data(&mut self, data: Bytes) -> Result<(), Fault> {
+        if self.given_up {
+            return Ok(());
+        }
         if !self.open || self.fin || data.is_empty() {
             return Err(Fault::Untimely);
         }

@@ -80,6 +80,43 @@ async fn readers_that_stop_hold_up_no_other() {
     drop(pair.endpoints);
 }
 
+/// What was under way to it is dropped, and nobody else notices.
+#[tokio::test]
+async fn readers_that_go_away_in_the_middle_harm_no_other() {
+    let pair = Pair::new(Setting::default()).await;
+    let (listener, at) = listen().await;
+    for round in 0..30 {
+        let (channel, accepted) = tokio::join!(pair.open(at), listener.accept());
+        tokio::spawn(write_for_ever(channel.unwrap()));
+        let reader = accepted.unwrap().0;
+        tokio::time::sleep(Duration::from_millis(round)).await;
+        drop(reader);
+    }
+    let (channel, accepted) = tokio::join!(pair.open(at), listener.accept());
+    tokio::spawn(write_for_ever(channel.unwrap()));
+    soon(read_exactly(accepted.unwrap().0, 1 << 20)).await;
+    assert!(!pair.association.is_closed());
+}
+
+/// As above, where the one who goes away is the client.
+#[tokio::test]
+async fn clients_that_go_away_in_the_middle_harm_no_other() {
+    let pair = Pair::new(Setting::default()).await;
+    let (listener, at) = listen().await;
+    for round in 0..30 {
+        let (channel, accepted) = tokio::join!(pair.open(at), listener.accept());
+        let mut writer = accepted.unwrap().0;
+        tokio::spawn(async move {
+            let zeros = vec![0; PIECE];
+            while tokio::io::AsyncWriteExt::write_all(&mut writer, &zeros).await.is_ok() {}
+        });
+        tokio::time::sleep(Duration::from_millis(round)).await;
+        drop(channel.unwrap());
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!pair.association.is_closed());
+}
+
 #[tokio::test]
 async fn a_reader_that_goes_on_gets_all_of_it() {
     let pair = Pair::new(Setting::default()).await;

@@ -44,6 +44,8 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     let (stack, limits) = super::stack_config(&args.common, CONNECTIONS)?;
     super::raise_descriptor_limit();
     let runtime = super::build_runtime()?;
+    // Who speaks over stdio wants to hear of what goes wrong, and of nothing else.
+    let talk = Talk::new(talk.is_quiet() || args.stdio.is_some());
     let teller = Teller { talk, json: args.common.json };
     let desk = Desk { args: &args, keys, capture, stack, limits, teller };
     let done = runtime.block_on(desk.run());
