@@ -24,7 +24,7 @@ with_port() { sed "s/\(,\|$\)/:$1\1/g" <<<"$server"; }
 
 # Both daemons and what stands behind them; their process ids are in $serve and $forward.
 serve() {
-	POLYPATH_HOME=$dir/server nsenter --net="$POLYPATH_SERVER_NS" "$POLYPATH" serve --listen "$server" "${who[@]}" \
+	POLYPATH_HOME=$dir/server nsenter --net="$POLYPATH_SERVER_NS" "$POLYPATH" serve --listen "$server" "${admit[@]}" \
 		--permit 'anywhere:*' "${insecure[@]}" "${stack[@]}" >>"$out/serve.log" 2>&1 &
 	serve=$!
 }
@@ -34,10 +34,10 @@ forward() {
 	forward=$!
 	await grep -q '^connected' "$out/forward.now"
 }
-insecure=() peer=(--peer "$key") who=(--allow "$dir/clients") stack=()
+insecure=() peer=(--peer "$key") admit=(--allow "$dir/clients") stack=()
 # Options of both ends beyond the defaults, such as OPTIONS='-C bbr'.
 read -ra stack <<<"${OPTIONS-}"
-if [ -n "${PLAIN-}" ]; then insecure=(--insecure) peer=() who=(--allow-anyone); fi
+if [ -n "${PLAIN-}" ]; then insecure=(--insecure) peer=() admit=(--allow-anyone); fi
 
 web() {
 	there nginx -e stderr -p "$dir" -c "$dir/nginx.conf" >>"$out/nginx.log" 2>&1 &

@@ -4,8 +4,8 @@
 #
 #   tools/forward-bars/run.sh [OPTION...] [ROW...]
 #
-# Rows: 1 bulk, 2 stalled, 3 typing, 4 cut, 5 processor, 6 others, 6p profiles (not by default), 7 browser, 8 robust (8d alone: readers that go
-# away).
+# Rows: 1 bulk, 2 stalled, 3 typing, 4 cut, 5 processor, 6 others, 6p profiles (not by default), 7 browser, 8 robust, 8c reborn,
+# 8d readers that go away.
 #   --repeats N     of each figure (3)
 #   --seconds N     of a download that races another, and of each test of perf beside it (10)
 #   --profiles LIST those of 6p, by commas; without it all, those without losses first
@@ -315,6 +315,8 @@ row_8() {
 	in_network away "$dir/away.toml" -- live_through 80 65
 	lives away "8b. all paths are away for 60 s" "; bytes again $(column away/sequences 6) to $(column away/sequences 7) s after they are back"
 
+}
+row_8c() {
 	local who other
 	for who in serve forward; do
 		in_network "reborn-$who" "$here/two.toml" -- reborn "$who" 5
@@ -342,12 +344,12 @@ while [ $# != 0 ]; do
 		--robust) robust=$2 ;; --keep) keep=$(realpath -m "$2") ;;
 		esac
 		shift ;;
-	[1-8] | 6p | 8d) rows+=" $1" ;;
+	[1-8] | 6p | 8c | 8d) rows+=" $1" ;;
 	*) refuse "$1 is no row and no option; the head of $0 names them" ;;
 	esac
 	shift
 done
-rows=${rows:-1 2 3 4 5 6 7 8 8d}
+rows=${rows:-1 2 3 4 5 6 7 8 8c 8d}
 bulk_bytes=450000000 crowd_bytes=3000000 processor_bytes=2000000000
 POLYPATH=${POLYPATH:-$here/../../target/release/polypath}
 export POLYPATH

@@ -98,9 +98,7 @@ impl Hub {
     /// Nobody reads any more.
     pub(super) fn close_window(&self, inbox: &Inbox) {
         let mut state = self.lock();
-        let mut inner = inbox.lock();
-        inner.given_up = true;
-        if let Some(window) = inner.window.take() {
+        if let Some(window) = inbox.give_up() {
             window.close(&mut state.pool);
         }
     }

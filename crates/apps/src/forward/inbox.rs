@@ -47,7 +47,7 @@ pub(super) struct Inner {
     /// It is over, and not in order.
     pub(super) broken: bool,
     /// Nobody here reads it any more: what was under way is dropped.
-    pub(super) given_up: bool,
+    given_up: bool,
 }
 
 /// A peer that breaks the protocol.
@@ -74,6 +74,13 @@ impl Inbox {
         self.news.notify_one();
         self.room.notify_one();
         self.end.notify_one();
+    }
+
+    /// Nobody reads it any more; gives the window back.
+    pub(super) fn give_up(&self) -> Option<Window> {
+        let mut inner = self.lock();
+        inner.given_up = true;
+        inner.window.take()
     }
 
     pub(super) fn put_data(&self, data: Bytes) -> Result<(), Fault> {
@@ -176,6 +183,22 @@ mod tests {
         inbox.put_fin().unwrap();
         assert_eq!(inbox.put_data(byte()), Err(Fault::Untimely));
         assert_eq!(inbox.put_fin(), Err(Fault::Untimely));
+    }
+
+    /// The peer does not know yet, and has done nothing wrong.
+    #[test]
+    fn what_comes_after_nobody_reads_any_more_is_dropped() {
+        for is_open in [true, false] {
+            let mut pool = Pool::new(1 << 20, 5);
+            let inbox = if is_open { open(&mut pool) } else { Inbox::default() };
+            assert_eq!(inbox.give_up().is_some(), is_open);
+            let data = || Bytes::from(vec![0; 100_000]);
+            assert_eq!([inbox.put_data(data()), inbox.put_data(data())], [Ok(()), Ok(())]);
+            assert_eq!((inbox.put_credit(1), inbox.put_fin()), (Ok(()), Ok(())));
+            let mut pieces = Pieces::new();
+            inbox.lock().take_all(&mut pieces);
+            assert!(pieces.is_empty());
+        }
     }
 
     #[test]
