@@ -24,6 +24,7 @@ if [ "$(id -u)" = 0 ]; then
 	command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
 	command -v tshark >/dev/null || missing+=(tshark)
 	command -v parallel >/dev/null || missing+=(parallel)
+	command -v curl >/dev/null || missing+=(curl)
 	[ -e /usr/include/usrsctp.h ] || missing+=(libusrsctp-dev)
 	if [ ${#missing[@]} != 0 ]; then
 		apt-get update -qq

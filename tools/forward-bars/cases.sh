@@ -158,7 +158,9 @@ cut_off() {
 
 # Row 5, on a veth pair without shaping.
 processor() {
-	local bytes=$1 seconds=$2 before after
+	local bytes=$1 seconds=$2 congestion=$3 before after
+	congestion "$congestion"
+	there bash "$here/cases.sh" congestion "$congestion"
 	serve; web; perf_server; forward
 	worker=$(pgrep -P "$nginx" | head -1)
 	for _ in $(seq "$repeats"); do
@@ -185,7 +187,7 @@ per_gb() { awk "BEGIN { printf \"%.3f\n\", ($2 - $1 + $3) / ($bytes / 1e9) }"; }
 # The routes name the congestion control: where it is not the host's own, namespaces may not set it by sysctl.
 congestion() {
 	local table route
-	for table in main 101 102; do
+	for table in main local 101 102; do
 		{ ip -4 route show table "$table" 2>/dev/null || true; } | while read -r route; do
 			# shellcheck disable=SC2086
 			ip route change table "$table" $route congctl "$1"
@@ -202,7 +204,7 @@ shadowsocks_beside() {
 	for address in ${server//,/ }; do
 		[ "$address" = "${server%%,*}" ] || there ip mptcp endpoint add "$address" signal
 	done
-	there mptcpize run ss-server -s "${server%%,*}" -p 8388 -k bars -m aes-256-gcm >>"$out/ss.log" 2>&1 &
+	there mptcpize run ss-server -s 0.0.0.0 -p 8388 -k bars -m aes-256-gcm >>"$out/ss.log" 2>&1 &
 	mptcpize run ss-tunnel -s "${server%%,*}" -p 8388 -k bars -m aes-256-gcm -l 8083 -L 127.0.0.1:8080 >>"$out/ss.log" 2>&1 &
 }
 wireguard_end() {
@@ -228,14 +230,17 @@ compete() {
 	ssh_beside; shadowsocks_beside
 	for port in 8081 8082 8083; do await curl -sSf -o /dev/null "http://127.0.0.1:$port/1000"; done
 	await curl -sSf -o /dev/null http://10.9.0.2:8080/1000
+	# Whether Multipath TCP has its second path.
+	timeout 3 curl -s --limit-rate 100k -o /dev/null http://127.0.0.1:8083/huge &
+	sleep 2
+	note subflows "$(there ss -HMni | grep -o 'subflows:[0-9]*' | sort | tail -n 1)"
+	sleep 2
 	for _ in $(seq "$repeats"); do
 		race forward 127.0.0.1 8081
 		race ssh 127.0.0.1 8082
 		race shadowsocks 127.0.0.1 8083
 		race wireguard 10.9.0.2 8080
 	done
-	note congestion "$(there ss -Htni | grep -Eo 'bbr|cubic|reno' | sort | uniq -c | xargs)"
-	note subflows "$(there ss -HMni 2>/dev/null | grep -o 'subflows:[0-9]*' | sort | uniq -c | xargs || true)"
 }
 race() {
 	local figures

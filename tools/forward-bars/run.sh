@@ -7,6 +7,7 @@
 # Rows: 1 bulk, 2 stalled, 3 typing, 4 cut, 5 processor, 6 others, 6p profiles (not by default), 7 browser, 8 robust, 8c reborn,
 # 8d readers that go away.
 #   --repeats N     of each figure (3)
+#   --megabytes N   of each download of row 1 (450: some 26 s)
 #   --seconds N     of a download that races another, and of each test of perf beside it (10)
 #   --profiles LIST those of 6p, by commas; without it all, those without losses first
 #   --time-limit N  seconds for each profile, after which it counts as not measured (600)
@@ -179,9 +180,9 @@ busy() { sed 's/ .*//' "$dir/figures/$1/load-average" | paste -sd-; }
 row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4"; }
 
 row_1() {
-	in_network bulk "$here/two.toml" -- bulk "$bulk_bytes" 25
+	in_network bulk "$here/two.toml" -- bulk "$bulk_bytes" $((bulk_bytes / 17500000))
 	local what ratio
-	row "1. perf -R, 25 s, 100 + 50 Mbit/s (load average $(busy bulk))" "$(column bulk/perf | summary) Mbit/s" "-" "-"
+	row "1. perf -R, $((bulk_bytes / 17500000)) s, 100 + 50 Mbit/s (load average $(busy bulk))" "$(column bulk/perf | summary) Mbit/s" "-" "-"
 	for what in curl-L curl-D scp-L; do
 		ratio=$(quotients bulk/$what bulk/perf | median)
 		row "1. $((bulk_bytes / 1000000)) MB by ${what/-/ through -}" \
@@ -240,7 +241,7 @@ row_5() {
 	for how in encrypted insecure; do
 		name=processor-$how
 		if [ $how = insecure ]; then export PLAIN=1; else unset PLAIN; fi
-		on_veth "$name" processor "$processor_bytes" 8
+		on_veth "$name" processor "$processor_bytes" 8 "${CONGESTION:-cubic}"
 		unset PLAIN
 		paste -d' ' <(column "$name/perf-cpu") <(column "$name/plain-cpu") | awk '{ print $1 + 2 * $2 }' >"$dir/figures/$name/bar"
 		ratio=$(quotients "$name/forward-cpu" "$name/bar" | median)
@@ -332,15 +333,15 @@ row_8d() {
 	lives gone "8d. $(column gone/gone | wc -l) readers go away in the middle of their downloads" "; the association ended $(column gone/ended) times"
 }
 
-inside=no repeats=3 seconds=10 chosen='' time_limit=600 robust=60 keep='' rows=''
+inside=no repeats=3 seconds=10 chosen='' time_limit=600 robust=60 bulk_bytes=450000000 keep='' rows=''
 given=("$@")
 while [ $# != 0 ]; do
 	case $1 in
 	--inside) inside=yes ;;
-	--repeats | --seconds | --profiles | --time-limit | --robust | --keep)
+	--repeats | --megabytes | --seconds | --profiles | --time-limit | --robust | --keep)
 		[ $# -ge 2 ] || refuse "$1 needs a value"
 		case $1 in
-		--repeats) repeats=$2 ;; --seconds) seconds=$2 ;; --profiles) chosen=$2 ;; --time-limit) time_limit=$2 ;;
+		--repeats) repeats=$2 ;; --megabytes) bulk_bytes=$(($2 * 1000000)) ;; --seconds) seconds=$2 ;; --profiles) chosen=$2 ;; --time-limit) time_limit=$2 ;;
 		--robust) robust=$2 ;; --keep) keep=$(realpath -m "$2") ;;
 		esac
 		shift ;;
@@ -350,7 +351,7 @@ while [ $# != 0 ]; do
 	shift
 done
 rows=${rows:-1 2 3 4 5 6 7 8 8c 8d}
-bulk_bytes=450000000 crowd_bytes=3000000 processor_bytes=2000000000
+crowd_bytes=3000000 processor_bytes=2000000000
 POLYPATH=${POLYPATH:-$here/../../target/release/polypath}
 export POLYPATH
 

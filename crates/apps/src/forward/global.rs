@@ -54,7 +54,7 @@ fn is_global_v6(ip: Ipv6Addr) -> bool {
         | [0x2001, 4, 0x112, ..]
         | [0x2001, 0x20..=0x3f, ..] => true,
         // The rest of it (RFC 2928); documentation (RFC 3849, 9637).
-        [0x2001, ..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, ..=0xfff, ..] => false,
+        [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
         // All that is given out (RFC 4291, section 2.4). So what is not: loopback, unspecified,
         // discard-only, segments of routes (RFC 9602), unique local, link-local, multicast.
         [0x2000..=0x3fff, ..] => true,

@@ -1,36 +1,30 @@
 //! `polypath forward`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_apps::forward::client::{Client, Remote};
 use polypath_apps::forward::join::lobby::Lobby;
-use polypath_apps::forward::mux::Limits;
 use polypath_apps::shown;
-use polypath_net::AssocConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::args::ForwardArgs;
+use super::desk::Desk;
 use super::event::{Kind, Teller};
 use super::take::Taking;
 use super::way::Way;
 use super::{notify, stdio};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
-use crate::keys::{self, ClientKeys, LOCAL, UNTRUSTED};
-use crate::quantity::to_duration;
-use crate::reach::Reach;
-use crate::recording::LiveCapture;
+use crate::keys::{ClientKeys, LOCAL};
 use crate::talk::Talk;
 
 /// Connections of this host and of the server at a time, each.
 const CONNECTIONS: u32 = 1000;
 /// How often is looked whether the process that has the association is still there.
 const LOOK: Duration = Duration::from_millis(300);
-/// Waits between attempts to reach the server: the first, and the longest.
-const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     let args = super::named::apply_named_host(args)?;
@@ -53,40 +47,7 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     done.and(desk.capture.finish())
 }
 
-/// Everything that one call has.
-pub(super) struct Desk<'a> {
-    pub(super) args: &'a ForwardArgs,
-    keys: ClientKeys,
-    capture: LiveCapture,
-    stack: Arc<AssocConfig>,
-    limits: Limits,
-    pub(super) teller: Teller,
-}
-
 impl Desk<'_> {
-    fn reach(&self) -> Reach<'_> {
-        let args = self.args;
-        Reach {
-            to: &args.to,
-            local: &args.local,
-            paths: &args.paths,
-            mesh: args.mesh,
-            port: args.common.port,
-            patience: args.connect_timeout,
-            stack: &self.stack,
-            keys: &self.keys,
-            capture: &self.capture,
-            talk: self.teller.talk,
-            program: "polypath serve",
-            interrupted: "interrupted",
-        }
-    }
-
-    pub(super) fn new_client(&self) -> Result<Arc<Client>, Failure> {
-        Client::new(self.limits, to_duration(self.args.common.timeout))
-            .map_err(|error| Failure::with_code(LOCAL, error))
-    }
-
     async fn run(&self) -> Result<(), Failure> {
         if let Some(code) = &self.args.peer.code {
             self.reach().enrol(code).await?;
@@ -128,20 +89,6 @@ impl Desk<'_> {
                 Err(Failure::from_status(INTERRUPTED))
             }
         }
-    }
-
-    /// Where processes of this user find each other that go to the same server in the same way;
-    /// `None` where they shall not.
-    pub(super) fn lobby_path(&self) -> Result<Option<PathBuf>, Failure> {
-        let Self { args, .. } = self;
-        if args.no_join {
-            return Ok(None);
-        }
-        let keys = &args.common.keys;
-        let peer = args.peer.peer.map(|peer| peer.to_string());
-        let what =
-            format!("{} {} {peer:?} {} {:?}", args.to, args.common.port, keys.insecure, keys.psk);
-        keys::run_file("forward", &what).map(Some)
     }
 
     /// Has an association, or uses that of the process that has one.
@@ -193,46 +140,10 @@ impl Desk<'_> {
             ),
         }
     }
-
-    /// One association after another; ends only with what no further attempt would change.
-    pub(super) async fn keep_connected(&self, client: &Arc<Client>) -> Failure {
-        let mut wait = WAITS.0;
-        loop {
-            match self.reach().connect().await {
-                Ok((association, endpoint)) => {
-                    let names = association.paths().len();
-                    let ready = || {
-                        wait = WAITS.0;
-                        let text = format!("connected to {} over {names} paths", self.args.to);
-                        notify::status(&text);
-                        self.teller.tell(Kind::Connected, text);
-                    };
-                    let end = client.carry(association, ready).await;
-                    drop(endpoint);
-                    let end = shown::escape_remark(&end.to_string());
-                    let text = format!("disconnected from {}: {end}", self.args.to);
-                    notify::status(&text);
-                    self.teller.tell(Kind::Disconnected, text);
-                }
-                Err(failure) if is_final(&failure) => return failure,
-                Err(failure) => {
-                    notify::status(failure.message());
-                    self.teller.tell(Kind::Disconnected, failure.message());
-                }
-            }
-            tokio::time::sleep(wait).await;
-            wait = (2 * wait).min(WAITS.1);
-        }
-    }
 }
 
 fn lobby_failure(path: &Path, error: &std::io::Error) -> Failure {
     let path = shown::escape_text(&path.display().to_string());
     let text = format!("{path}: {error} (allowed: --no-join, which does without it)");
     Failure::with_code(LOCAL, text)
-}
-
-/// Whether no further attempt changes anything: who the peer is, and what the user wrote.
-fn is_final(failure: &Failure) -> bool {
-    [2, UNTRUSTED, INTERRUPTED].contains(&failure.code())
 }

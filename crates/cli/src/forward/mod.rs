@@ -2,6 +2,7 @@
 
 mod args;
 mod client;
+mod desk;
 mod event;
 mod named;
 mod notify;

@@ -10,7 +10,7 @@ use polypath_apps::forward::target::Target;
 
 use tokio::net::UnixStream;
 
-use super::client::Desk;
+use super::desk::Desk;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 
