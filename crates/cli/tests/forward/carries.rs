@@ -4,13 +4,13 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
-use super::{Stage, connect, echo, echoes, has_program, text};
+use super::{Stage, connect, echo, echoes, has_program, start, text};
 
 /// Serves a body by HTTP to whoever asks; its port.
 fn web(body: Vec<u8>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
+    start(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             let mut request = [0; 4096];

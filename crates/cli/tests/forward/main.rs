@@ -130,14 +130,19 @@ impl Drop for Running {
     }
 }
 
+/// Runs work beside the test.
+fn start(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().spawn(work).expect("a thread starts");
+}
+
 /// A server that sends each byte back; its port.
 fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
+    start(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            std::thread::spawn(move || {
+            start(move || {
                 let mut reader = stream.try_clone().unwrap();
                 let _ended = std::io::copy(&mut reader, &mut stream);
                 let _ended = stream.shutdown(std::net::Shutdown::Write);
