@@ -337,6 +337,11 @@ fn list_interfaces() -> Result<Vec<Interface>, PlaceError> {
     Ok(with_address.collect())
 }
 
+/// The addresses of this host, whether they are up or not.
+pub(crate) fn own_addresses() -> Result<Vec<IpAddr>, PlaceError> {
+    Ok(list_interfaces()?.into_iter().map(|interface| interface.address).collect())
+}
+
 fn own_list() -> Result<String, PlaceError> {
     Ok(join_names(&list_interfaces()?))
 }

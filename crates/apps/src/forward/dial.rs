@@ -80,7 +80,10 @@ impl<N: Network> Dialer<N> {
                 let stream = UnixStream::connect(path).await;
                 return stream.map(Dialed::Unix).map_err(|error| Refusal::of_unix(&error));
             }
-            Verdict::Address(to) => vec![to],
+            Verdict::Public(to) if self.network.is_own(to.ip()) => {
+                return Err(Refusal::NotPermitted);
+            }
+            Verdict::Address(to) | Verdict::Public(to) => vec![to],
             Verdict::Lookup { host, port, reach } => {
                 self.find_addresses(host, port, reach, lookups).await?
             }
@@ -109,8 +112,11 @@ impl<N: Network> Dialer<N> {
             }
             Err(_) => Vec::new(),
         };
-        let usable = found.into_iter().map(make_canonical).filter(|to| reach.includes(to.ip()));
-        let addresses = order_attempts(usable);
+        let may_be = |to: &SocketAddr| {
+            let ip = to.ip();
+            reach == Reach::All || reach.includes(ip) && !self.network.is_own(ip)
+        };
+        let addresses = order_attempts(found.into_iter().map(make_canonical).filter(may_be));
         if !addresses.is_empty() {
             return Ok(addresses);
         }
@@ -177,6 +183,7 @@ mod tests {
         ("mixed.test", 3, &["10.0.0.1:80", "[64:ff9b::a00:1]:80", "8.8.4.4:80", "0.0.0.0:80"]),
         ("mapped.test", 3, &["[::ffff:127.0.0.1]:80"]),
         ("hole.test", 3, &["9.9.9.9:80"]),
+        ("own.test", 3, &["8.8.9.9:80"]),
         ("empty.test", 3, &[]),
         ("silent.test", u64::MAX, &[]),
     ];
@@ -209,6 +216,10 @@ mod tests {
             known.map_or(Err(io::Error::other("no such name")), |_| {
                 Ok(found.iter().map(|text| text.parse().unwrap()).collect())
             })
+        }
+
+        fn is_own(&self, ip: std::net::IpAddr) -> bool {
+            ip == std::net::IpAddr::from([8, 8, 9, 9])
         }
 
         async fn connect(&self, to: SocketAddr) -> io::Result<SocketAddr> {
@@ -254,6 +265,19 @@ mod tests {
             let refused = (Err(Refusal::NotPermitted), 0, Vec::new());
             assert_eq!(dial(permits, target).await, refused, "{target}");
         }
+    }
+
+    /// A service of this host that a firewall keeps from others.
+    #[tokio::test(start_paused = true)]
+    async fn the_public_addresses_of_this_host_are_not_the_internet() {
+        let refused = dial("internet:*", "8.8.9.9:80").await;
+        assert_eq!(refused, (Err(Refusal::NotPermitted), 0, Vec::new()));
+        let (answer, took, asked) = dial("internet:*", "own.test:80").await;
+        assert_eq!((answer, took, asked.len()), (Err(Refusal::NoSuchName), 1000, 1));
+        for permits in ["anywhere:80", "8.8.9.9:80", "internet:*,8.8.9.0/24:80"] {
+            assert_eq!(dial(permits, "8.8.9.9:80").await.0, Ok("8.8.9.9:80".to_owned()));
+        }
+        assert_eq!(dial("own.test:80", "own.test:80").await.0, Ok("8.8.9.9:80".to_owned()));
     }
 
     #[tokio::test(start_paused = true)]

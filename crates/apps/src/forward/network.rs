@@ -1,11 +1,12 @@
 //! What a dialer asks of the network, so that tests bring one of their own.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::TcpStream;
 
 use super::target::HostName;
+use crate::place;
 
 /// Names and connections: those of the system, or of a test.
 pub trait Network: Send + Sync + 'static {
@@ -18,6 +19,9 @@ pub trait Network: Send + Sync + 'static {
         host: &HostName,
         port: u16,
     ) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
+
+    /// Whether this is an address of this host.
+    fn is_own(&self, ip: IpAddr) -> bool;
 
     /// Connects.
     fn connect(&self, to: SocketAddr) -> impl Future<Output = io::Result<Self::Stream>> + Send;
@@ -32,6 +36,11 @@ impl Network for System {
 
     async fn look_up(&self, host: &HostName, port: u16) -> io::Result<Vec<SocketAddr>> {
         Ok(tokio::net::lookup_host((host.as_str(), port)).await?.collect())
+    }
+
+    fn is_own(&self, ip: IpAddr) -> bool {
+        // Who cannot tell takes every address for its own.
+        place::own_addresses().map_or(true, |own| own.contains(&ip))
     }
 
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
@@ -50,6 +59,7 @@ mod tests {
     use tokio::net::{TcpListener, UnixListener};
     use tokio::sync::Semaphore;
 
+    use super::*;
     use crate::forward::dial::{Dialed, Dialer};
     use crate::forward::refusal::Refusal;
     use crate::forward::target::Target;
@@ -69,6 +79,11 @@ mod tests {
         }
         drop(listener);
         assert_eq!(dialer.dial(&named, &own).await.unwrap_err(), Refusal::Refused);
+    }
+
+    #[test]
+    fn the_system_knows_its_own_addresses() {
+        assert!(System.is_own([127, 0, 0, 1].into()) && !System.is_own([192, 0, 2, 77].into()));
     }
 
     #[tokio::test]

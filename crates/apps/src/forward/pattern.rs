@@ -114,6 +114,11 @@ impl Permit {
         ports.contain(to.port()) && hosts.contain(to.ip())
     }
 
+    /// Whether it says `internet`.
+    pub(super) const fn is_internet(&self) -> bool {
+        matches!(&self.0, Pattern::Tcp { hosts: Hosts::Internet, .. })
+    }
+
     /// Whether a listener may be there. Port 0 is any free one, which the system chooses from those
     /// that ask for no privilege: all of them must be permitted.
     pub(super) fn permits_listen(&self, at: SocketAddr) -> bool {

@@ -24,6 +24,9 @@ pub enum Verdict {
     Refused,
     /// This address is connected to.
     Address(SocketAddr),
+    /// This address is, unless it is one of this host: `internet` alone permits it, and what this
+    /// host has for itself may listen at its public addresses, too.
+    Public(SocketAddr),
     /// This socket is.
     Unix(PathBuf),
     /// The name is looked up, and one of the addresses that it may lead to is connected to.
@@ -72,8 +75,13 @@ impl Permits {
     }
 
     fn judge_address(&self, to: SocketAddr) -> Verdict {
-        let permitted = self.patterns.iter().any(|permit| permit.permits_address(to));
-        if permitted || self.everything { Verdict::Address(to) } else { Verdict::Refused }
+        let permitting = || self.patterns.iter().filter(|permit| permit.permits_address(to));
+        let named = self.everything || permitting().any(|permit| !permit.is_internet());
+        match permitting().next() {
+            _ if named => Verdict::Address(to),
+            Some(_) => Verdict::Public(to),
+            None => Verdict::Refused,
+        }
     }
 
     fn judge_name(&self, host: &HostName, port: u16) -> Verdict {
@@ -200,11 +208,13 @@ mod tests {
             assert!(refused("internet:*", local), "{local}");
         }
         for global in ["8.8.8.8:80", "[2001:4860:4860::8888]:80", "[64:ff9b::8.8.8.8]:80"] {
-            assert_eq!(judge("internet:*", global), Verdict::Address(global.parse().unwrap()));
+            assert_eq!(judge("internet:*", global), Verdict::Public(global.parse().unwrap()));
+            let address = Verdict::Address(global.parse().unwrap());
+            assert_eq!(judge("internet:*,anywhere:80", global), address);
         }
         assert_eq!(
             judge("internet:*", "[::ffff:8.8.8.8]:80"),
-            Verdict::Address("8.8.8.8:80".parse().unwrap())
+            Verdict::Public("8.8.8.8:80".parse().unwrap())
         );
         for name in ["localhost.:80", "metadata.google.internal:80"] {
             assert_eq!(reach("internet:*", name), Some(Reach::Global));
@@ -290,8 +300,10 @@ mod tests {
             "10.0.0.1:2" => target == "10.0.0.1:2",
             "[2001:db8::/32]:*" => host == "[2001:db8::1]",
             "0.0.0.0:1" => target == "0.0.0.0:1",
-            "internet:2" if name && port == "2" => return Some(Reach::Global),
-            "internet:2" => port == "2" && host != "unix" && global(host),
+            "internet:2" => {
+                let public = port == "2" && host != "unix" && (name || global(host));
+                return public.then_some(Reach::Global);
+            }
             "anywhere:3" => port == "3",
             _ => target == "unix:/a",
         };
@@ -311,6 +323,7 @@ mod tests {
                 let found = match judge(&patterns.join(","), &target) {
                     Verdict::Refused => None,
                     Verdict::Lookup { reach, .. } => Some(reach),
+                    Verdict::Public(_) => Some(Reach::Global),
                     Verdict::Address(_) | Verdict::Unix(_) => Some(Reach::All),
                 };
                 prop_assert_eq!(found, model, "{}", target);

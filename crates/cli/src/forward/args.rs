@@ -88,7 +88,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR[:PORT]")]
     pub(crate) listen: Vec<String>,
     /// Where clients may connect: HOST:PORT, HOST being a name, *.NAME, an address, a network,
-    /// internet (what is publicly reachable) or anywhere, PORT also 8000-8010 or *; or
+    /// internet (what is public, but this host) or anywhere, PORT also 8000-8010 or *; or
     /// unix:/PATH. May be repeated; without it nowhere.
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) permit: Vec<Permit>,
