@@ -223,6 +223,8 @@ impl ClientOf<'_> {
         self.refusals += 1;
         let more = if self.refusals == TOLD { "; of more like this nothing is said" } else { "" };
         if self.refusals <= TOLD {
+            // A path of a socket may be of any bytes.
+            let to = crate::shown::escape_remark(to);
             (self.server.tell)(&format!("client {}: {to}: {why}{more}", self.name));
         }
     }

@@ -50,6 +50,23 @@ async fn all_clients_together_have_no_more_than_the_server_has() {
     assert_eq!(pair.server.load(), (1, 3));
 }
 
+/// A client may ask for what moves the cursor, as often as it likes.
+#[tokio::test]
+async fn what_is_told_of_a_client_is_little_and_harmless() {
+    let setting = Setting { permit: "127.0.0.1:1".to_owned(), ..Setting::default() };
+    let told = setting.told.clone();
+    let pair = Pair::new(setting).await;
+    for _ in 0..50 {
+        let path = polypath_apps::forward::target::Target::unix("/\x1b[2J\n").unwrap();
+        let to = polypath_apps::forward::frame::Destination::Place(path);
+        let refused = soon(pair.client.open(&to)).await.unwrap_err();
+        assert_eq!(refused, OpenError::Refused(Refusal::NotPermitted));
+    }
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|line| line.chars().all(|c| !c.is_control())), "{told:?}");
+    assert!((10..=21).contains(&told.len()), "{} lines", told.len());
+}
+
 #[tokio::test]
 async fn listeners_are_bounded() {
     let pair = Pair::new(Setting::default()).await;

@@ -8,8 +8,8 @@ mod stall;
 mod tcp;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polypath_apps::admission::{Door, Places};
@@ -52,6 +52,8 @@ struct Setting {
     limits: Limits,
     connections: usize,
     streams: u16,
+    /// What the server says.
+    told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Default for Setting {
@@ -62,6 +64,7 @@ impl Default for Setting {
             limits: Limits { connections: 1000, waiting: 1 << 20 },
             connections: 10_000,
             streams: 2001,
+            told: Arc::default(),
         }
     }
 }
@@ -84,7 +87,9 @@ fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
         listeners: 4,
         silence: Duration::from_secs(60),
     };
-    let server = Server::new(options, |_| ()).unwrap();
+    let told = setting.told.clone();
+    let tell = move |line: &str| told.lock().unwrap().push(line.to_owned());
+    let server = Server::new(options, tell).unwrap();
     let config = Config::insecure_server([at], PORT).encapsulation(Encapsulation::Udp(0));
     let endpoint = Endpoint::bind(config.assoc(stack(setting.streams, 2 << 20))).unwrap();
     let (accepting, serving) = (endpoint.clone(), server.clone());
