@@ -29,8 +29,8 @@ use crate::failure::Failure;
 pub(crate) const FORWARD_HELP: &str = "\
 Examples:
   polypath forward -D 1080 --to 192.0.2.5
-  polypath forward -L 5432:db:5432 -R 8080:localhost:80 --to vps --paths eth0,wwan0
-  ssh -o ProxyCommand='polypath forward --stdio %h:%p --to vps' user@db
+  polypath forward -L 5432:db:5432 -R 8080:localhost:80 --to vps
+  ssh -o ProxyCommand='polypath forward --stdio %h:%p --to vps' db
 A name of --to is looked for in ~/.config/polypath/config.toml first.
 Exit codes:
   1    a connection of --stdio was broken off
