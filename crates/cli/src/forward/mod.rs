@@ -4,6 +4,7 @@ mod args;
 mod client;
 mod desk;
 mod event;
+mod lines;
 mod named;
 mod notify;
 mod serve;

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::args::ServeArgs;
 use super::event::{Kind, Teller};
+use super::lines::Lines;
 use super::notify;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -26,8 +27,6 @@ use crate::talk::Talk;
 const LISTENERS: usize = 16;
 /// Descriptors that are no connections.
 const OWN: usize = 64;
-/// Strangers whose trouble is told, at most.
-const STRANGERS: u32 = 20;
 /// How long clients may take to hear that the server ends.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -35,7 +34,8 @@ pub(crate) fn serve(args: &ServeArgs, talk: Talk) -> Result<(), Failure> {
     let keys = &args.common.keys;
     if args.clients.allow.is_none() && !args.allow_anyone && keys.psk.is_none() {
         return Err(Failure::bad_input(
-            "who may connect is missing: --allow FILE names them (allowed: --allow-anyone for whoever connects)",
+            "who may connect is missing: --allow FILE names them (allowed: --allow-anyone for \
+             whoever connects)",
         ));
     }
     let capture = args.common.capture.open(LOCAL)?;
@@ -72,14 +72,15 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
         listeners: LISTENERS,
         silence: to_duration(args.common.timeout),
     };
-    let server = Server::new(options, move |line| teller.tell(Kind::Client, line))
+    let lines = Arc::new(Lines::new(teller));
+    let of_clients = lines.clone();
+    let server = Server::new(options, move |line| of_clients.tell(Kind::Client, line))
         .map_err(|error| Failure::with_code(LOCAL, error))?;
     announce(args, &endpoint, &keys, teller);
     keys.watch_allowed();
     notify::ready();
     let door = Door::new(places);
-    let mut strangers = Strangers { teller, count: 0 };
-    run(&endpoint, &server, &door, &mut strangers).await;
+    run(&endpoint, &server, &door, &lines).await;
     notify::stopping();
     drop(server);
     let _ = tokio::time::timeout(GOODBYE, endpoint.close()).await;
@@ -101,7 +102,7 @@ fn announce(args: &ServeArgs, endpoint: &Endpoint, keys: &ServerKeys, teller: Te
 }
 
 /// Serves clients until Ctrl-C.
-async fn run(endpoint: &Endpoint, server: &Arc<Server>, door: &Door, strangers: &mut Strangers) {
+async fn run(endpoint: &Endpoint, server: &Arc<Server>, door: &Door, lines: &Lines) {
     let mut clients = JoinSet::new();
     loop {
         tokio::select! {
@@ -115,16 +116,16 @@ async fn run(endpoint: &Endpoint, server: &Arc<Server>, door: &Door, strangers: 
                     }
                     Err(full) => {
                         association.abort(full.to_string());
-                        strangers.tell(from, &full.to_string());
+                        tell_of_stranger(lines, from, &full.to_string());
                     }
                 }
             }
             Some(refusal) = endpoint.refused() => {
-                strangers.tell(refusal.remote.ip(), &explain_refusal(&refusal.reason));
+                tell_of_stranger(lines, refusal.remote.ip(), &explain_refusal(&refusal.reason));
             }
             Some(Ok((from, end))) = clients.join_next() => {
                 if matches!(end, ServeEnd::Dismissed(_) | ServeEnd::Hello(_)) {
-                    strangers.tell(from, &end.to_string());
+                    tell_of_stranger(lines, from, &end.to_string());
                 }
             }
             () = door.turn_out_mute() => {}
@@ -138,19 +139,6 @@ fn address_of(association: &Association) -> IpAddr {
     first.unwrap_or(IpAddr::from([0, 0, 0, 0]))
 }
 
-/// Anybody can make such lines: there are only so many of them.
-struct Strangers {
-    teller: Teller,
-    count: u32,
-}
-
-impl Strangers {
-    fn tell(&mut self, from: IpAddr, text: &str) {
-        self.count += 1;
-        let more = if self.count == STRANGERS { "; of more like this nothing is said" } else { "" };
-        if self.count <= STRANGERS {
-            let text = shown::escape_remark(text);
-            self.teller.tell(Kind::Stranger, format_args!("{from}: {text}{more}"));
-        }
-    }
+fn tell_of_stranger(lines: &Lines, from: IpAddr, text: &str) {
+    lines.tell(Kind::Stranger, &format!("{from}: {}", shown::escape_remark(text)));
 }
