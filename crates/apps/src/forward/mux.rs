@@ -212,11 +212,16 @@ impl Mux {
                 Ok(_) => {}
                 Err(closed) => return closed.into(),
             }
+            let many = messages.len() == AT_ONCE;
             for message in messages.drain(..) {
                 if let Err(breach) = self.take(message, incoming, letters) {
                     self.hub.association.abort(breach.to_string());
                     return MuxEnd::Broke(breach);
                 }
+            }
+            // Those who carry it on get their turn, however much comes.
+            if many {
+                tokio::task::yield_now().await;
             }
         }
     }
