@@ -100,7 +100,8 @@ Examples:
     /// Receive files and folders, encrypted, at named addresses only.
     #[command(after_help = RECEIVE_HELP)]
     Receive(ReceiveArgs),
-    /// Carry TCP connections over every path at once, encrypted, as ssh's -L, -R and -D do over one.
+    /// Carry TCP connections over every path at once, encrypted, as ssh's -L, -R and -D do over
+    /// one.
     ///
     /// Programs connect to ports of this host, or by SOCKS, and `polypath serve` connects for them
     /// at the far end. When paths die or all are away for a while, connections stay.

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use clap::Args;
 use polypath_apps::keys::PublicKey;
 use polypath_apps::paths;
 use polypath_apps::place::{self, Ends, PlaceError};
@@ -19,14 +20,28 @@ use crate::talk::Talk;
 /// The peer was not reached, or it vanished.
 pub(crate) const UNREACHABLE: u8 = 3;
 
+/// From where packets go.
+#[derive(Debug, Args)]
+pub(crate) struct RouteArgs {
+    /// Addresses to send from, each for a path of its own; by default what the routing table says.
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
+    pub(crate) local: Vec<IpAddr>,
+    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto:
+    /// all, also those that appear later.
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    pub(crate) paths: Vec<String>,
+    /// Every address here with every address there; by default the first with the first and so on
+    /// if there are as many.
+    #[arg(long)]
+    pub(crate) mesh: bool,
+}
+
 /// A peer, as the user named it, and how to reach it.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     /// Hosts, as --to has them.
     pub(crate) to: &'a str,
-    pub(crate) local: &'a [IpAddr],
-    pub(crate) paths: &'a [String],
-    pub(crate) mesh: bool,
+    pub(crate) route: &'a RouteArgs,
     /// Of SCTP.
     pub(crate) port: u16,
     pub(crate) patience: Delay,
@@ -142,7 +157,8 @@ impl Reach<'_> {
             Err(_) => {
                 let Self { to, patience, program, .. } = self;
                 let text = format!(
-                    "no answer from {to} within {patience}: is `{program}` running there, and do firewalls let UDP through?"
+                    "no answer from {to} within {patience}: is `{program}` running there, and do \
+                     firewalls let UDP through?"
                 );
                 Err(Failure::with_code(UNREACHABLE, text).into())
             }
@@ -150,17 +166,19 @@ impl Reach<'_> {
     }
 
     fn resolve_ends(&self) -> Result<Ends, Failure> {
-        place::resolve_ends(self.local, self.paths, self.to).map_err(|error| match error {
-            PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
-                Failure::with_code(UNREACHABLE, error)
+        place::resolve_ends(&self.route.local, &self.route.paths, self.to).map_err(|error| {
+            match error {
+                PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
+                    Failure::with_code(UNREACHABLE, error)
+                }
+                PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
+                _ => Failure::bad_input(error),
             }
-            PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
-            _ => Failure::bad_input(error),
         })
     }
 
     const fn pairing(&self) -> Pairing {
-        if self.mesh { Pairing::Mesh } else { Pairing::Auto }
+        if self.route.mesh { Pairing::Mesh } else { Pairing::Auto }
     }
 }
 

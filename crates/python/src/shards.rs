@@ -68,8 +68,8 @@ impl Plan {
         Ok((rows, cost / 1e3))
     }
 
-    /// Runs a shard into a segment in the folder `out`, on `jobs` cores; 0: all. Ctrl-C ends it once
-    /// the runs that are being made are over; what was made is not made again.
+    /// Runs a shard into a segment in the folder `out`, on `jobs` cores; 0: all. Ctrl-C ends it
+    /// once the runs that are being made are over; what was made is not made again.
     #[pyo3(signature = (number, of, out, *, jobs = 0))]
     fn run_shard(
         &self,

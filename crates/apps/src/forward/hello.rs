@@ -23,7 +23,10 @@ pub enum HelloError {
         theirs: u16,
     },
     /// It says nothing.
-    #[error("the peer said no hello within {} s: is `polypath serve` running there?", PATIENCE.as_secs())]
+    #[error(
+        "the peer said no hello within {} s: is `polypath serve` running there?",
+        PATIENCE.as_secs()
+    )]
     Silent,
     /// The association ended.
     #[error("the peer ended the association before it said hello")]

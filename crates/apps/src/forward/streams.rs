@@ -220,7 +220,9 @@ mod tests {
                         next += 1;
                     },
                     1 => {
-                        let alive = |(n, u): (&u16, &Used<u32>)| (!u.we_ended).then_some((*n, u.what));
+                        let alive = |(number, used): (&u16, &Used<u32>)| {
+                            (!used.we_ended).then_some((*number, used.what))
+                        };
                         let open: Vec<_> = ends[me].used.iter().filter_map(alive).collect();
                         if let Some((number, id)) = open.get(which).copied() {
                             ends[me].we_ended(number);

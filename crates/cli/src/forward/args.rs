@@ -1,7 +1,5 @@
 //! Arguments of `polypath forward` and `polypath serve`.
 
-use std::net::IpAddr;
-
 use clap::Args;
 use polypath_apps::forward::permit::Permit;
 use polypath_apps::forward::spec::{DynamicSpec, ForwardSpec};
@@ -10,6 +8,7 @@ use polypath_net::DEFAULT_PORT;
 use polypath_scenario::units::{Delay, Size};
 
 use crate::keys::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
+use crate::reach::RouteArgs;
 use crate::recording::CaptureArgs;
 use crate::stack::StackArgs;
 
@@ -28,17 +27,8 @@ pub(crate) struct ForwardArgs {
         conflicts_with_all = ["local_forward", "remote_forward", "dynamic_forward", "json"]
     )]
     pub(crate) stdio: Option<Target>,
-    /// Addresses to send from, each for a path of its own; by default what the routing table says.
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
-    pub(crate) local: Vec<IpAddr>,
-    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto:
-    /// all, also those that appear later.
-    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
-    pub(crate) paths: Vec<String>,
-    /// Every address here with every address there; by default the first with the first and so on
-    /// if there are as many.
-    #[arg(long)]
-    pub(crate) mesh: bool,
+    #[command(flatten)]
+    pub(crate) route: RouteArgs,
     /// How long one attempt to reach the server may take.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) connect_timeout: Delay,
@@ -100,10 +90,20 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with = "allow")]
     pub(crate) allow_anyone: bool,
     /// Clients at a time.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=4096)
+    )]
     pub(crate) max_clients: u16,
     /// Connections of one client at a time.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=30_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        value_parser = clap::value_parser!(u32).range(1..=30_000)
+    )]
     pub(crate) max_connections: u32,
     #[command(flatten)]
     pub(crate) clients: ServerKeyArgs,

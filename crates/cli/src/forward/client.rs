@@ -30,7 +30,8 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     let args = super::named::apply_named_host(args)?;
     if args.forwards.is_empty() && args.stdio.is_none() {
         return Err(Failure::bad_input(
-            "nothing to forward (allowed: -L, -R, -D, --stdio, or `forward` of the host in config.toml)",
+            "nothing to forward (allowed: -L, -R, -D, --stdio, or `forward` of the host in \
+             config.toml)",
         ));
     }
     let keys = ClientKeys::new(&args.common.keys, &args.peer, &args.to, talk)?;

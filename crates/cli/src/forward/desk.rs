@@ -37,9 +37,7 @@ impl Desk<'_> {
         let args = self.args;
         Reach {
             to: &args.to,
-            local: &args.local,
-            paths: &args.paths,
-            mesh: args.mesh,
+            route: &args.route,
             port: args.common.port,
             patience: args.connect_timeout,
             stack: &self.stack,

@@ -20,17 +20,17 @@ struct Listed {
 pub(super) fn apply_named_host(mut args: ForwardArgs) -> Result<ForwardArgs, Failure> {
     let hosts = keys::named_hosts()?;
     let Some(host) = hosts.find(&args.to) else { return Ok(args) };
-    let own_places = !args.local.is_empty() || !args.paths.is_empty();
-    if !own_places {
-        (args.local, args.paths) = (host.local.clone(), host.paths.clone());
+    let route = &mut args.route;
+    if route.local.is_empty() && route.paths.is_empty() {
+        (route.local, route.paths) = (host.local.clone(), host.paths.clone());
     }
+    route.mesh |= host.mesh;
     if args.common.port == DEFAULT_PORT {
         args.common.port = host.port.unwrap_or(DEFAULT_PORT);
     }
     if !args.common.keys.insecure && args.common.keys.psk.is_none() && args.peer.code.is_none() {
         args.peer.peer = args.peer.peer.or(host.peer);
     }
-    args.mesh |= host.mesh;
     if args.stdio.is_none() {
         args.forwards.extend(listed_forwards(&args.to, host)?);
     }

@@ -1,6 +1,5 @@
 //! Arguments of `polypath send` and `polypath receive`.
 
-use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use polypath_scenario::units::{Delay, Size};
 
 use crate::keys::{ClientKeyArgs, CommonKeyArgs, ServerKeyArgs};
 use crate::quantity::{self, to_duration};
+use crate::reach::RouteArgs;
 use crate::recording::CaptureArgs;
 use crate::stack::StackArgs;
 
@@ -36,17 +36,8 @@ pub(crate) struct SendArgs {
     /// Bits per second of files, at most, over all paths together, such as 20M or 2.5Mbit/s.
     #[arg(long, value_name = "RATE", value_parser = parse_limit)]
     pub(crate) limit: Option<NonZeroU64>,
-    /// Addresses to send from, each for a path of its own; by default what the routing table says.
-    #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
-    pub(crate) local: Vec<IpAddr>,
-    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto:
-    /// all, also those that appear later.
-    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
-    pub(crate) paths: Vec<String>,
-    /// Every address here with every address there; by default the first with the first and so on
-    /// if there are as many.
-    #[arg(long)]
-    pub(crate) mesh: bool,
+    #[command(flatten)]
+    pub(crate) route: RouteArgs,
     /// Give up when nobody has answered by then.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) connect_timeout: Delay,

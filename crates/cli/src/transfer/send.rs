@@ -88,9 +88,7 @@ impl Sender<'_> {
         let args = self.args;
         Reach {
             to: receiver(args),
-            local: &args.local,
-            paths: &args.paths,
-            mesh: args.mesh,
+            route: &args.route,
             port: args.common.port,
             patience: args.connect_timeout,
             stack,

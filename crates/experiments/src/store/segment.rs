@@ -12,8 +12,8 @@ use super::block::{HEAD, Head, Kind, MAGIC, sum_of};
 
 /// What a segment begins with.
 pub(super) const FIRST: &[u8; 8] = b"PPRUNS1\n";
-/// Bytes that are looked through at a time behind a damaged place, at first and at most: a file full
-/// of heads that lead nowhere costs no more than some times its length.
+/// Bytes that are looked through at a time behind a damaged place, at first and at most: a file
+/// full of heads that lead nowhere costs no more than some times its length.
 const WINDOWS: [usize; 2] = [1 << 9, 1 << 16];
 
 /// Where a block is.
