@@ -65,7 +65,7 @@ use crate::talk::Talk;
 /// Runs the command with these arguments, the program's name first. Scenarios may name the
 /// policies of `registry`, which gets the files of this machine.
 ///
-/// It listens for Ctrl-C and SIGTERM from here on, and prints to stdout and stderr: call it once,
+/// It listens for Ctrl-C from here on, and prints to stdout and stderr: call it once,
 /// from the program's main thread. The result is its exit code.
 pub fn run_command(arguments: impl IntoIterator<Item = OsString>, registry: Registry) -> u8 {
     interrupt::install_handler();

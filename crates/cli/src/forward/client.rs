@@ -1,7 +1,7 @@
 //! `polypath forward`.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use polypath_apps::forward::client::{Client, Remote};
@@ -12,12 +12,13 @@ use tokio::task::JoinSet;
 
 use super::args::ForwardArgs;
 use super::desk::Desk;
+use super::ending::Ending;
 use super::event::{Kind, Teller};
 use super::take::Taking;
 use super::way::Way;
 use super::{notify, stdio};
 use crate::failure::Failure;
-use crate::interrupt::{self, INTERRUPTED};
+use crate::interrupt::INTERRUPTED;
 use crate::keys::{ClientKeys, LOCAL};
 use crate::talk::Talk;
 
@@ -42,7 +43,8 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     // Who speaks over stdio wants to hear of what goes wrong, and of nothing else.
     let talk = Talk::new(talk.is_quiet() || args.stdio.is_some());
     let teller = Teller { talk, json: args.common.json };
-    let desk = Desk { args: &args, keys, capture, stack, limits, teller };
+    let trouble = Mutex::default();
+    let desk = Desk { args: &args, keys, capture, stack, limits, teller, trouble };
     let done = runtime.block_on(desk.run());
     runtime.shutdown_background();
     done.and(desk.capture.finish())
@@ -75,6 +77,7 @@ impl Desk<'_> {
             let most = usize::try_from(self.limits.connections).unwrap_or(usize::MAX);
             tasks.spawn(taking.take_connections(way.clone(), most));
         }
+        let mut ending = Ending::new()?;
         notify::ready();
         let tell_remotes = async {
             while let Some(remote) = remotes.recv().await {
@@ -84,7 +87,7 @@ impl Desk<'_> {
         tokio::select! {
             failure = self.keep_way(&client, lobby.as_deref(), &is_own) => Err(failure),
             () = tell_remotes => Ok(()),
-            () = interrupt::wait_for_interrupt() => {
+            () = ending.wait() => {
                 notify::stopping();
                 client.leave().await;
                 Err(Failure::from_status(INTERRUPTED))

@@ -1,7 +1,7 @@
 //! What one call of `polypath forward` has, and how it keeps an association.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use polypath_apps::forward::client::Client;
@@ -30,6 +30,7 @@ pub(super) struct Desk<'a> {
     pub(super) stack: Arc<AssocConfig>,
     pub(super) limits: Limits,
     pub(super) teller: Teller,
+    pub(super) trouble: Mutex<String>,
 }
 
 impl Desk<'_> {
@@ -70,33 +71,58 @@ impl Desk<'_> {
 
     /// One association after another; ends only with what no further attempt would change.
     pub(super) async fn keep_connected(&self, client: &Arc<Client>) -> Failure {
-        let mut wait = WAITS.0;
+        let (mut wait, mut failures) = (WAITS.0, 0_u32);
         loop {
             match self.reach().connect().await {
                 Ok((association, endpoint)) => {
-                    let names = association.paths().len();
+                    let paths = association.paths().len();
                     let ready = || {
-                        wait = WAITS.0;
-                        let text = format!("connected to {} over {names} paths", self.args.to);
-                        notify::status(&text);
-                        self.teller.tell(Kind::Connected, text);
+                        (wait, failures) = (WAITS.0, 0);
+                        self.note(Kind::Connected, format_args!("over {paths} paths"));
                     };
                     let end = client.carry(association, ready).await;
                     drop(endpoint);
-                    let end = shown::escape_remark(&end.to_string());
-                    let text = format!("disconnected from {}: {end}", self.args.to);
-                    notify::status(&text);
-                    self.teller.tell(Kind::Disconnected, text);
+                    self.note(Kind::Disconnected, shown::escape_remark(&end.to_string()));
                 }
                 Err(failure) if is_final(&failure) => return failure,
                 Err(failure) => {
-                    notify::status(failure.message());
-                    self.teller.tell(Kind::Disconnected, failure.message());
+                    failures = failures.saturating_add(1);
+                    self.note_failure(failure.message(), failures);
                 }
             }
             tokio::time::sleep(wait).await;
             wait = (2 * wait).min(WAITS.1);
         }
+    }
+
+    fn note(&self, event: Kind, what: impl core::fmt::Display) {
+        let text = match event {
+            Kind::Connected => format!("connected to {} {what}", self.args.to),
+            _ => format!("disconnected from {}: {what}", self.args.to),
+        };
+        notify::status(&text);
+        self.set_trouble(&text);
+        self.teller.tell(event, text);
+    }
+
+    /// The first of many failures is told, and fewer and fewer of the others: it may go on for days.
+    fn note_failure(&self, why: &str, failures: u32) {
+        notify::status(why);
+        self.set_trouble(why);
+        if failures == 1 {
+            self.teller.tell(Kind::Disconnected, why);
+        } else if failures.is_power_of_two() {
+            self.teller.tell(Kind::Disconnected, format_args!("{why} (attempt {failures})"));
+        }
+    }
+
+    fn set_trouble(&self, why: &str) {
+        why.clone_into(&mut self.trouble.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What happened last between this host and the server.
+    pub(super) fn trouble(&self) -> String {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

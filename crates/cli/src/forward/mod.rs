@@ -3,6 +3,7 @@
 mod args;
 mod client;
 mod desk;
+mod ending;
 mod event;
 mod lines;
 mod named;

@@ -12,11 +12,12 @@ use polypath_net::{Association, Endpoint};
 use tokio::task::JoinSet;
 
 use super::args::ServeArgs;
+use super::ending::Ending;
 use super::event::{Kind, Teller};
 use super::lines::Lines;
 use super::notify;
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::INTERRUPTED;
 use crate::keys::{LOCAL, Listening, ServerKeys, explain_refusal};
 use crate::quantity::to_duration;
 use crate::reach::{bind_failure, warn_of_kernel_limits};
@@ -78,13 +79,17 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
         .map_err(|error| Failure::with_code(LOCAL, error))?;
     announce(args, &endpoint, &keys, teller);
     keys.watch_allowed();
+    let mut ending = Ending::new()?;
     notify::ready();
     let door = Door::new(places);
-    run(&endpoint, &server, &door, &lines).await;
+    tokio::select! {
+        () = run(&endpoint, &server, &door, &lines) => {}
+        () = ending.wait() => {}
+    }
     notify::stopping();
     drop(server);
     let _ = tokio::time::timeout(GOODBYE, endpoint.close()).await;
-    Err(Failure::from_status(interrupt::INTERRUPTED))
+    Err(Failure::from_status(INTERRUPTED))
 }
 
 fn announce(args: &ServeArgs, endpoint: &Endpoint, keys: &ServerKeys, teller: Teller) {
@@ -101,7 +106,7 @@ fn announce(args: &ServeArgs, endpoint: &Endpoint, keys: &ServerKeys, teller: Te
     teller.tell_of_port(Kind::Listening, format_args!("serving at {}", at.join(" and ")), port);
 }
 
-/// Serves clients until Ctrl-C.
+/// Serves clients, as long as there is a socket.
 async fn run(endpoint: &Endpoint, server: &Arc<Server>, door: &Door, lines: &Lines) {
     let mut clients = JoinSet::new();
     loop {
@@ -129,7 +134,6 @@ async fn run(endpoint: &Endpoint, server: &Arc<Server>, door: &Door, lines: &Lin
                 }
             }
             () = door.turn_out_mute() => {}
-            () = interrupt::wait_for_interrupt() => return,
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 use super::desk::Desk;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::reach::UNREACHABLE;
 
 /// The place was not reached.
 const REFUSED: u8 = 4;
@@ -24,13 +25,13 @@ pub(super) async fn carry_stdio(desk: &Desk<'_>, target: &Target) -> Result<(), 
         && Lobby::is_open(&lobby)
         && let Ok(opened) = guest::open(&lobby, target).await
     {
-        let stream = opened.map_err(|error| open_failure(target, error))?;
+        let stream = opened.map_err(|error| open_failure(target, error, ""))?;
         return carry_joined(stream).await;
     }
     let client = desk.new_client()?;
     tokio::select! {
         failure = desk.keep_connected(&client) => Err(failure),
-        done = open_and_carry(&client, target) => done,
+        done = open_and_carry(desk, &client, target) => done,
         () = interrupt::wait_for_interrupt() => Err(Failure::from_status(INTERRUPTED)),
     }
 }
@@ -42,9 +43,9 @@ async fn carry_joined(mut stream: UnixStream) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn open_and_carry(client: &Client, target: &Target) -> Result<(), Failure> {
+async fn open_and_carry(desk: &Desk<'_>, client: &Client, target: &Target) -> Result<(), Failure> {
     let channel = client.open(&Destination::Place(target.clone())).await;
-    let channel = channel.map_err(|error| open_failure(target, error))?;
+    let channel = channel.map_err(|error| open_failure(target, error, &desk.trouble()))?;
     match carry(channel).await {
         Ended::InOrder | Ended::Here => {
             client.leave().await;
@@ -56,13 +57,14 @@ async fn open_and_carry(client: &Client, target: &Target) -> Result<(), Failure>
     }
 }
 
-/// Why a place was not reached.
-pub(super) fn open_failure(target: &Target, error: OpenError) -> Failure {
+/// Why a place was not reached; `trouble`: what happened last on the way to the server.
+fn open_failure(target: &Target, error: OpenError, trouble: &str) -> Failure {
     match error {
         OpenError::Refused(why) => Failure::with_code(REFUSED, format!("{target}: {why}")),
         OpenError::Lost => {
-            let text = format!("{target}: the server was not reached in time");
-            Failure::with_code(crate::reach::UNREACHABLE, text)
+            let why = if trouble.is_empty() { String::new() } else { format!(": {trouble}") };
+            let text = format!("{target}: the server was not reached in time{why}");
+            Failure::with_code(UNREACHABLE, text)
         }
     }
 }

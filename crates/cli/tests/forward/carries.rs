@@ -99,3 +99,26 @@ fn hosts_have_names() {
     let client = super::Running::start(command, "connected to ");
     assert!(echoes(&mut connect(client.port()), b"by name"));
 }
+
+/// However they are ended, the other end hears of it at once.
+#[test]
+fn ctrl_c_and_sigterm_end_in_order() {
+    use nix::sys::signal::{Signal, kill};
+    let stage = Stage::new();
+    let mut server = stage.serve(&[]);
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut client = stage.forward(&["-L", "0:127.0.0.1:1"]);
+        let pid = nix::unistd::Pid::from_raw(client.child.id().try_into().unwrap());
+        kill(pid, signal).unwrap();
+        assert_eq!(client.child.wait().unwrap().code(), Some(130), "{signal}");
+        while !server.wait_for("client ").contains(" left: ") {}
+        assert!(
+            server.said.ends_with(" left: the peer ended the association\n"),
+            "{}",
+            server.said
+        );
+    }
+    let pid = nix::unistd::Pid::from_raw(server.child.id().try_into().unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert_eq!(server.child.wait().unwrap().code(), Some(130));
+}
