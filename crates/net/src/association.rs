@@ -126,8 +126,13 @@ impl Association {
         self.when_there_is_room(|| self.try_send(stream, data.clone(), options)).await
     }
 
-    /// Tries until it is not for want of room that it fails.
-    pub(crate) async fn when_there_is_room(
+    /// Makes `attempt`, which [tries to send](Self::try_send), again whenever there is more room in
+    /// the send buffer, until it is not for want of room that it fails: for who has to do something
+    /// else in the same moment. Cancel-safe.
+    ///
+    /// # Errors
+    /// As `attempt`.
+    pub async fn when_there_is_room(
         &self,
         attempt: impl Fn() -> Result<MessageId, SendError>,
     ) -> Result<MessageId, SendError> {

@@ -23,6 +23,8 @@ pub struct Channel {
     hub: Arc<Hub>,
     number: u16,
     inbox: Arc<Inbox>,
+    /// The peer knows of it.
+    began: AtomicBool,
     /// The last frame is said.
     ended: AtomicBool,
 }
@@ -44,8 +46,16 @@ pub enum OpenError {
 pub struct Broken;
 
 impl Channel {
-    pub(super) fn new(hub: Arc<Hub>, number: u16, inbox: Arc<Inbox>) -> Self {
-        Self { hub, number, inbox, ended: AtomicBool::new(false) }
+    /// `began`: the peer opened it.
+    pub(super) fn new(hub: Arc<Hub>, number: u16, inbox: Arc<Inbox>, began: bool) -> Self {
+        Self { hub, number, inbox, began: AtomicBool::new(began), ended: AtomicBool::new(false) }
+    }
+
+    /// Says OPEN, and waits for the answer.
+    pub(super) async fn open(&self, open: &Frame) -> Result<(), OpenError> {
+        self.say(open).await.map_err(|_| OpenError::Lost)?;
+        self.began.store(true, Ordering::Relaxed);
+        self.await_answer().await
     }
 
     /// The peer is let send.
@@ -54,8 +64,7 @@ impl Channel {
         (inner.window, inner.open) = (Some(window), true);
     }
 
-    /// Waits for the answer to our OPEN.
-    pub(super) async fn await_answer(&self) -> Result<(), OpenError> {
+    async fn await_answer(&self) -> Result<(), OpenError> {
         loop {
             {
                 let inner = self.inbox.lock();
@@ -172,9 +181,8 @@ impl Channel {
     pub(super) async fn end_with(&self, last: &Frame) {
         // Where this is not awaited to its end nothing was sent: then dropping the connection says
         // it.
-        if self.say(last).await.is_ok() {
+        if self.hub.send_last(self.number, last).await.is_ok() {
             self.ended.store(true, Ordering::Relaxed);
-            self.hub.we_ended(self.number);
         }
     }
 
@@ -193,8 +201,11 @@ impl Channel {
 impl Drop for Channel {
     fn drop(&mut self) {
         self.hub.close_window(&self.inbox);
-        if !self.ended.load(Ordering::Relaxed) {
-            self.hub.abandon(self.number);
+        match (self.began.load(Ordering::Relaxed), self.ended.load(Ordering::Relaxed)) {
+            (true, false) => self.hub.abandon(self.number),
+            // Who opens a connection may give up while there is no room for saying so.
+            (false, _) => self.hub.withdraw(self.number),
+            (true, true) => {}
         }
     }
 }

@@ -76,9 +76,29 @@ impl Hub {
         self.association.send_all(number, pieces, options).await
     }
 
-    /// Our last frame on `number` went out.
-    pub(super) fn we_ended(&self, number: u16) {
-        self.lock().streams.we_ended(number);
+    /// Says our last frame on `number`. In the same moment the number is free as far as we go: the
+    /// peer may use it again as soon as it hears that.
+    pub(super) async fn send_last(&self, number: u16, frame: &Frame) -> Result<(), SendError> {
+        let options = SendOptions { ppid: ppid::FRAME, ..SendOptions::default() };
+        let attempt = || {
+            let mut state = self.lock();
+            let sent = self.association.try_send(number, frame.to_bytes(), options)?;
+            state.streams.we_ended(number);
+            Ok(sent)
+        };
+        self.association.when_there_is_room(attempt).await.map(drop)
+    }
+
+    /// Nothing was said on `number`, which we wanted to open, and nothing will be.
+    pub(super) fn withdraw(&self, number: u16) {
+        self.lock().streams.withdraw(number);
+    }
+
+    /// It carries nothing any more: all connections are broken off.
+    pub(super) fn break_off(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        state.streams.iter().for_each(|inbox| inbox.break_off());
     }
 
     /// Somebody gave the connection up without a last frame.

@@ -160,9 +160,8 @@ impl Mux {
     /// When it is refused, or the association ends.
     pub async fn open(self: &Arc<Self>, to: Destination) -> Result<Channel, OpenError> {
         let (number, inbox, credit) = self.begin()?;
-        let channel = Channel::new(self.hub.clone(), number, inbox);
-        self.hub.send(number, &Frame::Open { credit, to }).await.map_err(|_| OpenError::Lost)?;
-        channel.await_answer().await?;
+        let channel = Channel::new(self.hub.clone(), number, inbox, false);
+        channel.open(&Frame::Open { credit, to }).await?;
         Ok(channel)
     }
 
@@ -185,19 +184,16 @@ impl Mux {
         Ok((number, inbox, credit))
     }
 
-    /// Works until the association ends, or the peer breaks the protocol, which ends it: so all
-    /// connections are broken off.
+    /// Works until the association ends, or the peer breaks the protocol, which ends it. Then, and
+    /// when the future is dropped, all connections are broken off.
     pub async fn run(self: &Arc<Self>, inlets: Inlets) -> MuxEnd {
         let Inlets { incoming, letters, given_up } = inlets;
-        let end = tokio::select! {
+        let _until_dropped = Running(&self.hub);
+        tokio::select! {
             end = self.receive(&incoming, &letters) => end,
             never = self.say_farewells(given_up) => never,
             never = self.watch_rtt() => never,
-        };
-        let mut state = self.hub.lock();
-        state.over = true;
-        state.streams.iter().for_each(|inbox| inbox.break_off());
-        end
+        }
     }
 
     async fn receive(
@@ -299,16 +295,15 @@ impl Mux {
         // It asks, and does not answer.
         inbox.lock().answer = Some(Ok(()));
         state.streams.opened(number, inbox.clone())?;
-        let channel = Channel::new(self.hub.clone(), number, inbox);
+        let channel = Channel::new(self.hub.clone(), number, inbox, true);
         Ok(Incoming { hub: self.hub.clone(), number, to, channel })
     }
 
     /// Breaks off the connections that were given up.
     async fn say_farewells(&self, mut given_up: mpsc::UnboundedReceiver<u16>) -> MuxEnd {
         while let Some(number) = given_up.recv().await {
-            if self.hub.send(number, &Frame::Reset).await.is_ok() {
-                self.hub.we_ended(number);
-            }
+            // It fails where nothing works any more.
+            let _ = self.hub.send_last(number, &Frame::Reset).await;
         }
         core::future::pending().await
     }
@@ -321,6 +316,15 @@ impl Mux {
             self.hub.set_rtt(rtt);
             tokio::time::sleep(TICK).await;
         }
+    }
+}
+
+/// Breaks all connections off when it goes.
+struct Running<'a>(&'a Hub);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.break_off();
     }
 }
 

@@ -83,13 +83,6 @@ pub enum ServeEnd {
     Silent(Duration),
 }
 
-impl ServeEnd {
-    /// It said goodbye, or came again.
-    pub const fn is_orderly(&self) -> bool {
-        matches!(self, Self::Mux(MuxEnd::Shutdown))
-    }
-}
-
 impl core::fmt::Debug for Server {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Server").field("options", &self.options).finish_non_exhaustive()

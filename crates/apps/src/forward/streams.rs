@@ -137,6 +137,14 @@ impl<T> Streams<T> {
         self.free(number);
     }
 
+    /// We did not begin the connection after all: the peer heard nothing of it.
+    pub fn withdraw(&mut self, number: u16) {
+        if self.is_ours(number) && self.used.remove(&number).is_some() {
+            self.ours -= 1;
+            self.freed.insert(number);
+        }
+    }
+
     fn free(&mut self, number: u16) {
         if self.used.get(&number).is_some_and(|used| used.we_ended && used.they_ended) {
             self.used.remove(&number);
@@ -176,6 +184,16 @@ mod tests {
         assert_eq!(client.hear(3), Ok(None));
         client.they_ended(3);
         assert_eq!(client.open(()), Some(3));
+    }
+
+    #[test]
+    fn what_did_not_begin_leaves_no_trace() {
+        let mut client = Streams::new(Side::Client, 6);
+        assert_eq!(client.open(()), Some(1));
+        client.withdraw(1);
+        assert_eq!((client.counts(), client.open(())), ((0, 0), Some(1)));
+        client.withdraw(2);
+        assert_eq!(client.counts(), (1, 0), "not ours");
     }
 
     #[test]

@@ -74,6 +74,8 @@ struct Pair {
     client: Arc<Client>,
     server: Arc<Server>,
     association: Arc<Association>,
+    /// Carries connections over it.
+    carrying: tokio::task::JoinHandle<()>,
     endpoints: (Endpoint, Endpoint),
 }
 
@@ -112,11 +114,13 @@ impl Pair {
         let association = soon(here.connect(&there.local_addresses(), PORT)).await.unwrap();
         let association = Arc::new(association);
         let client = Client::new(setting.limits, Duration::from_secs(60)).unwrap();
-        let (carrying, carried) = (client.clone(), association.clone());
+        let (carries, carried) = (client.clone(), association.clone());
         let (ready, is_ready) = tokio::sync::oneshot::channel();
-        tokio::spawn(async move { carrying.carry(carried, || ready.send(()).unwrap()).await });
+        let carrying = tokio::spawn(async move {
+            carries.carry(carried, || ready.send(()).unwrap()).await;
+        });
         soon(is_ready).await.unwrap();
-        Self { client, server, association, endpoints: (here, there) }
+        Self { client, server, association, carrying, endpoints: (here, there) }
     }
 
     async fn open(&self, to: SocketAddr) -> Result<Channel, OpenError> {

@@ -146,3 +146,45 @@ async fn the_far_end_listens_for_what_was_named_and_nothing_else() {
     })
     .await;
 }
+
+/// Whoever gives up an association breaks off what it carries: nobody waits for it for ever.
+#[tokio::test]
+async fn connections_end_with_what_carries_them() {
+    let pair = Pair::new(Setting::default()).await;
+    let (target, at) = listen().await;
+    let (channel, there) = tokio::join!(pair.open(at), target.accept());
+    let (channel, _there) = (channel.unwrap(), there.unwrap());
+    let reading = tokio::spawn(async move { channel.read(&mut Default::default()).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    pair.carrying.abort();
+    assert!(soon(reading).await.unwrap().is_err());
+}
+
+/// There is no room to say OPEN, and then nobody wants the connection any more.
+#[tokio::test]
+async fn who_gives_up_before_it_began_harms_nobody() {
+    let pair = Pair::new(Setting::default()).await;
+    let (target, at) = listen().await;
+    // Fills the send buffer on a stream that carries nothing, for which the server ends it later.
+    let (channel, there) = tokio::join!(pair.open(at), target.accept());
+    let (channel, _there) = (channel.unwrap(), there.unwrap());
+    let full = async {
+        while pair.association.try_send(1, vec![0; 1 << 10], Default::default()).is_ok() {}
+    };
+    full.await;
+    let mux = pair.client.current().unwrap();
+    let before = mux.connections();
+    let to = polypath_apps::forward::frame::Destination::Place(at.to_string().parse().unwrap());
+    {
+        let opening = core::pin::pin!(mux.open(to));
+        let polled = futures_poll(opening);
+        assert!(polled.is_pending(), "there is no room");
+    }
+    assert_eq!(mux.connections(), before, "its number is free again");
+    drop(channel);
+}
+
+/// Polls once.
+fn futures_poll<F: Future>(future: core::pin::Pin<&mut F>) -> core::task::Poll<F::Output> {
+    future.poll(&mut core::task::Context::from_waker(core::task::Waker::noop()))
+}
