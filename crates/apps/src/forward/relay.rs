@@ -4,8 +4,8 @@ use std::io::{self, IoSlice};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Interest};
+use tokio::net::{TcpStream, UnixStream, tcp, unix};
 use tokio::time::Instant;
 
 use super::channel::{Broken, Channel};
@@ -87,6 +87,30 @@ fn break_off(stream: TcpStream) {
     drop(stream);
 }
 
+/// What a connection is read from.
+pub trait Source: AsyncRead + Unpin {
+    /// Until the connection is broken off: to be told while nothing may be read, too.
+    fn gone(&self) -> impl Future<Output = ()> + Send;
+}
+
+impl Source for tcp::ReadHalf<'_> {
+    async fn gone(&self) {
+        while self.ready(Interest::ERROR).await.is_ok_and(|ready| !ready.is_error()) {}
+    }
+}
+
+impl Source for unix::ReadHalf<'_> {
+    async fn gone(&self) {
+        while self.ready(Interest::ERROR).await.is_ok_and(|ready| !ready.is_error()) {}
+    }
+}
+
+impl Source for tokio::io::Stdin {
+    async fn gone(&self) {
+        core::future::pending().await
+    }
+}
+
 enum Trouble {
     Here,
     There,
@@ -107,7 +131,7 @@ impl From<io::Error> for Trouble {
 /// As [`Local::relay`], of any reader and writer.
 pub async fn relay<R, W>(channel: Channel, reader: &mut R, writer: &mut W) -> Ended
 where
-    R: AsyncRead + Unpin,
+    R: Source,
     W: AsyncWrite + Unpin,
 {
     match tokio::try_join!(upload(&channel, reader), download(&channel, writer)) {
@@ -120,14 +144,17 @@ where
     }
 }
 
-async fn upload<R: AsyncRead + Unpin>(channel: &Channel, reader: &mut R) -> Result<(), Trouble> {
+async fn upload<R: Source>(channel: &Channel, reader: &mut R) -> Result<(), Trouble> {
     let mut judge = Judge::new(Instant::now());
     channel.set_needs(judge.needs());
     let (least, most) = READ;
     let mut size = least;
     let mut buffer = BytesMut::new();
     loop {
-        let allowed = channel.allowance(size).await?;
+        let allowed = tokio::select! {
+            allowed = channel.allowance(size) => allowed?,
+            () = reader.gone() => return Err(Trouble::Here),
+        };
         buffer.reserve(allowed);
         let mut limited = (&mut *reader).take(allowed as u64);
         let read = tokio::select! {
@@ -155,7 +182,11 @@ async fn download<W: AsyncWrite + Unpin>(channel: &Channel, writer: &mut W) -> R
     let mut pieces = Pieces::new();
     while channel.read(&mut pieces).await? {
         while !pieces.is_empty() {
-            let written = write_some(writer, &mut pieces).await?;
+            let written = tokio::select! {
+                written = write_some(writer, &mut pieces) => written?,
+                // Who does not read would keep it for ever.
+                () = channel.broken() => return Err(Trouble::There),
+            };
             channel.consumed(written as u64).await?;
         }
         writer.flush().await?;

@@ -188,3 +188,25 @@ async fn who_gives_up_before_it_began_harms_nobody() {
 fn futures_poll<F: Future>(future: core::pin::Pin<&mut F>) -> core::task::Poll<F::Output> {
     future.poll(&mut core::task::Context::from_waker(core::task::Waker::noop()))
 }
+
+/// One that has said all it had, and reads nothing, does not keep a connection whose other end is
+/// gone.
+#[tokio::test]
+async fn a_reader_that_stopped_does_not_keep_what_is_broken() {
+    let pair = Pair::new(Setting::default()).await;
+    let (mut near, mut far) = joined(&pair).await;
+    near.shutdown().await.unwrap();
+    assert_eq!(soon(far.read(&mut [0])).await.unwrap(), 0);
+    let zeros = vec![0; 64 << 10];
+    // Until everything on the way is full.
+    while tokio::time::timeout(Duration::from_millis(300), far.write_all(&zeros)).await.is_ok() {}
+    far.set_zero_linger().unwrap();
+    drop(far);
+    let mux = pair.client.current().unwrap();
+    soon(async {
+        while mux.connections() != (0, 0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
