@@ -117,7 +117,7 @@ class Path:
 class Event(NamedTuple):
     """Something that happened to an association."""
 
-    #: "path-state", "path-added", "path-removed", "primary-changed", "path-mtu", "packets-too-big",
+    #: "path-state", "path-silent", "path-added", "path-removed", "primary-changed", "path-mtu", "packets-too-big",
     #: "limited", "stalled", "restarted", "sender-dry", "peer-shutdown", "abandoned", "send-failed".
     kind: str
     #: The number of its path, if it has one.

@@ -328,7 +328,7 @@ def test_events_tell_of_paths_and_of_the_end() -> None:
             assert (first.use, first.bytes_sent) == ("disabled", 0) and second.bytes_sent >= 60_000
             await here.shutdown()
             await listening
-            assert {event.kind for event in seen} <= {"path-state", "limited", "sender-dry"}
+            assert {event.kind for event in seen} <= {"path-state", "path-silent", "limited", "sender-dry"}
             assert any(event.kind == "sender-dry" for event in seen), seen
             end = await ended
             assert isinstance(end, net.Closed) and end.reason == "shutdown"

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
 use polypath_proto::ids::{MessageId, PathId, StreamId};
 use polypath_proto::policy::StreamParam;
-use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuStats, PathStats};
+use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuStats};
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
@@ -20,6 +20,7 @@ use tokio::sync::broadcast;
 pub use crate::contact::Contact;
 use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::inner::Inner;
+use crate::path_info::PathInfo;
 use crate::setup_errors::SetupPath;
 use crate::shared::{self, Signals};
 
@@ -42,38 +43,6 @@ impl fmt::Debug for Association {
 impl Drop for Association {
     fn drop(&mut self) {
         self.endpoint.shared.abandon_association(self.h);
-    }
-}
-
-/// A path with what the user said of it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PathInfo {
-    /// Its addresses, counters, round-trip time, window and state.
-    pub stats: PathStats,
-    /// What it may be used for.
-    pub admin: PathAdmin,
-    /// It is the primary path.
-    pub primary: bool,
-    /// How large its packets may be.
-    pub mtu: PathMtuStats,
-    /// The network device that its packets take, if the address was given with one.
-    pub device: Option<String>,
-    /// What was heard of it.
-    pub contact: Contact,
-}
-
-impl PathInfo {
-    /// A path of which nothing is known but its counters.
-    pub fn new(stats: PathStats) -> Self {
-        Self {
-            stats,
-            admin: PathAdmin::default(),
-            primary: false,
-            mtu: PathMtuStats::default(),
-            device: None,
-            contact: Contact::default(),
-        }
     }
 }
 
@@ -465,19 +434,7 @@ impl Association {
     /// All paths.
     pub fn paths(&self) -> Vec<PathInfo> {
         let now = self.endpoint.shared.clock.now();
-        let state = self.endpoint.shared.lock();
-        let Some(association) = state.core.association(self.h) else { return Vec::new() };
-        let view = association.view(now);
-        let stats = association.stats().paths.into_iter();
-        let info = |(stats, path): (PathStats, &polypath_proto::view::PathView)| PathInfo {
-            admin: path.admin,
-            primary: view.primary == path.id,
-            mtu: association.path_mtu(path.id).unwrap_or_default(),
-            device: state.device_of(stats.local.ip()),
-            contact: state.last_contact(self.h, association, &stats, now),
-            stats,
-        };
-        stats.zip(view.paths).map(info).collect()
+        self.endpoint.shared.lock().paths(self.h, now)
     }
 
     /// What limits the transfer at present, and for how long what has limited it.

@@ -12,6 +12,7 @@ use crate::capture::Capture;
 use crate::interfaces::Follow;
 use crate::keys::Keys;
 pub use crate::local_address::LocalAddress;
+use crate::observer::Observer;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications
 /// use.
@@ -68,6 +69,8 @@ pub struct Config {
     /// Take up addresses that appear on this host, and give up those that vanish; peers are told
     /// where the association can (RFC 5061).
     pub follow: Option<Follow>,
+    /// Who sees the endpoint and its associations without using them.
+    pub observer: Option<Observer>,
 }
 
 /// How packets travel.
@@ -131,6 +134,7 @@ impl Config {
             socket_buffer: 4 << 20,
             capture: None,
             follow: None,
+            observer: None,
         }
     }
 
@@ -208,6 +212,12 @@ impl Config {
     /// Addresses that come and go on this host are taken up and given up.
     pub fn follow(mut self, follow: impl Into<Option<Follow>>) -> Self {
         self.follow = follow.into();
+        self
+    }
+
+    /// Who sees the endpoint and its associations without using them.
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.observer = observer.into();
         self
     }
 }

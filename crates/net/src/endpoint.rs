@@ -16,6 +16,7 @@ use crate::driver::Driver;
 use crate::error::{BindError, ConnectError, Warning};
 use crate::inner::Inner;
 use crate::keys::with_keys;
+use crate::observer::Watched;
 use crate::refusals::Refusal;
 use crate::shared::{Shared, Signals, Slot};
 use crate::socket::open_all;
@@ -48,6 +49,10 @@ impl Endpoint {
         };
         let core = polypath_proto::Endpoint::new(core_config(&config, port, &local), rng);
         let shared = Arc::new(Shared::new(core, local, config));
+        if let Some(observer) = &shared.config.observer {
+            let watched: Arc<dyn Watched> = shared.clone();
+            observer.watch(Arc::downgrade(&watched));
+        }
         Driver::start_thread(shared.clone(), opened).map_err(BindError::Thread)?;
         Ok(Self { inner: Arc::new(Inner { shared, port, warnings }) })
     }
@@ -163,7 +168,7 @@ impl Endpoint {
         let config = with_keys(&config, shared.config.protection.as_ref());
         let config = Arc::new(AssocConfig { handshake: Handshake::AllPaths, ..(*config).clone() });
         let h = state.core.connect(now, paths, port, config)?;
-        let slot = Slot::new();
+        let slot = Slot::new(&shared.config);
         let signals = slot.signals.clone();
         state.begin_association(h, slot);
         drop(state);

@@ -55,7 +55,10 @@ mod interfaces;
 mod keys;
 mod lane;
 mod local_address;
+mod observe;
+mod observer;
 mod parts;
+mod path_info;
 mod protection;
 mod reconfig;
 mod refusals;
@@ -63,7 +66,7 @@ mod setup_errors;
 mod shared;
 mod socket;
 
-pub use association::{Association, Contact, Events, PathInfo};
+pub use association::{Association, Contact, Events};
 pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;
@@ -74,6 +77,8 @@ pub use error::{
 };
 pub use interfaces::Follow;
 pub use keys::Keys;
+pub use observer::{Observed, ObservedEvents, Observer, Snapshot};
+pub use path_info::PathInfo;
 pub use refusals::Refusal;
 
 pub use bytes::Bytes;
@@ -96,7 +101,7 @@ pub use polypath_proto::protection::{
 };
 pub use polypath_proto::stats::{
     AbandonedCount, AbandonedMessages, AssocStats, EndpointStats, Limit, LimitStats, MtuState,
-    PathMtuStats, PathStats, Stall, StreamStats,
+    PathMtuStats, PathStats, Stall, StreamStats, StreamWait, WaitsFor,
 };
 pub use polypath_proto::time::Time;
 pub use polypath_proto::view::{PathAdmin, PathState};

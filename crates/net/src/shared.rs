@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::contact::Contact;
 use crate::error::{BindError, Closed};
+use crate::observer::Observer;
 use crate::refusals::Refusals;
 use crate::setup_errors::SetupErrors;
 use crate::socket::{Opened, Trouble, open_another};
@@ -74,6 +75,8 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) signals: Arc<Signals>,
+    /// What its [`Observer`](crate::Observer) calls it; 0 without one.
+    pub(crate) number: u64,
     pub(crate) established: bool,
     pub(crate) closed: Option<Box<CloseReason>>,
     /// The application has a handle, or will get one from `accept`.
@@ -127,9 +130,10 @@ const DEVICES_KEPT: usize = 64;
 const WORTH_WAKING: u64 = 64 << 10;
 
 impl Slot {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             signals: Arc::default(),
+            number: config.observer.as_ref().map_or(0, Observer::next_number),
             established: false,
             closed: None,
             owned: true,
@@ -365,7 +369,7 @@ impl Shared {
         if let (false, Event::Closed(reason)) = (known, &event) {
             return self.refuse_association(state, h, reason);
         }
-        let slot = state.slots.entry(h).or_insert_with(Slot::new);
+        let slot = state.slots.entry(h).or_insert_with(|| Slot::new(&self.config));
         if !known {
             state.incoming.push_back(h);
             self.incoming.notify_waiters();
@@ -394,6 +398,9 @@ impl Shared {
             Event::Closed(reason) => return state.ended.push((h, reason.clone())),
             _ => {}
         }
+        if let Some(observer) = &self.config.observer {
+            observer.tell(slot.number, &event);
+        }
         if let Some(events) = &slot.events {
             let _nobody_listens = events.send(event);
         }
@@ -419,6 +426,9 @@ impl Shared {
             let Some(slot) = state.slots.get_mut(&h) else { continue };
             slot.closed = Some(Box::new(reason.clone()));
             slot.signals.notify_all();
+            if let Some(observer) = &self.config.observer {
+                observer.tell(slot.number, &Event::Closed(reason.clone()));
+            }
             // Listeners get what was sent before, and then the end.
             if let Some(events) = slot.events.take() {
                 let _nobody_listens = events.send(Event::Closed(reason));

@@ -55,6 +55,15 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
+    /// A path fell silent while others did not, or was heard of again: silent, it carries no new
+    /// data, and what is in flight on it goes out once more elsewhere
+    /// ([`Rescheduling`](crate::config::Rescheduling)).
+    PathSilent {
+        /// Which.
+        path: PathId,
+        /// Whether it is silent now.
+        silent: bool,
+    },
     /// Data on a path is lost again and again while heartbeats are answered: a link on the way
     /// drops packets as large as ours without a word (an MTU hole, RFC 8899 section 1.1). Told once
     /// until data arrives there again.

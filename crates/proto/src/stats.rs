@@ -5,6 +5,7 @@ mod counters;
 mod limits;
 mod mtu;
 mod path;
+mod wait;
 
 use serde::Serialize;
 
@@ -13,6 +14,7 @@ pub(crate) use counters::PathCounters;
 pub use limits::{Limit, LimitStats, Stall};
 pub use mtu::{MtuState, PathMtuStats};
 pub use path::PathStats;
+pub use wait::{StreamWait, WaitsFor};
 
 /// Counters of an endpoint: what happened outside associations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -62,7 +62,7 @@ use crate::policy::{PolicySet, StreamParam, Trigger};
 use crate::receiver::{Receiver, ReceiverSettings, RecvFrom};
 use crate::rng::{Rng, StoredRng};
 use crate::sender::{SendError, SendOptions, Sender};
-use crate::stats::{AssocStats, RecoveryStats};
+use crate::stats::{AssocStats, RecoveryStats, StreamWait};
 use crate::time::Time;
 use crate::trace::{TraceRecord, Tracer};
 use crate::view::AssocView;
@@ -295,6 +295,12 @@ impl Association {
     /// What waits in the send buffer (SQINFO).
     pub fn sender_queue_info(&self) -> SenderQueueInfo {
         self.tx.queue_info()
+    }
+
+    /// The oldest data of each outbound stream that is not acknowledged, and what it waits for: the
+    /// `most` streams that wait longest. Of what is in flight only the oldest chunks are looked at.
+    pub fn stream_waits(&self, now: Time, most: usize) -> Vec<StreamWait> {
+        self.tx.stream_waits(now, most)
     }
 
     /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages

@@ -3,6 +3,7 @@
 //! acknowledged, or a heartbeat is answered.
 
 use super::Association;
+use crate::event::Event;
 use crate::ids::PathId;
 use crate::policy::Trigger;
 use crate::sender::SackOutcome;
@@ -38,6 +39,7 @@ impl Association {
         self.policies.congestion.on_silent(&view, p);
         self.refresh_windows(now);
         self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: true });
+        self.events.push_back(Event::PathSilent { path: p, silent: true });
         if self.state.sends_heartbeats() {
             self.send_heartbeat(now, p);
         }
@@ -49,6 +51,7 @@ impl Association {
         if self.paths.view(p).is_some_and(|v| v.silent) {
             self.tx.outstanding.end_copying(p);
             self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: false });
+            self.events.push_back(Event::PathSilent { path: p, silent: false });
             self.trigger(Trigger::Path);
         }
     }

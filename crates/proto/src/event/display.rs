@@ -23,6 +23,8 @@ impl fmt::Display for Event {
             Self::PathRemoved(path) => write!(f, "{path} was removed"),
             Self::LocalAddress { address, change } => write!(f, "{address}: {change}"),
             Self::PathState { path, state } => write!(f, "{path} is {state}"),
+            Self::PathSilent { path, silent: true } => write!(f, "{path} fell silent"),
+            Self::PathSilent { path, silent: false } => write!(f, "{path} is heard of again"),
             Self::PacketsTooBig { path, mtu } => {
                 write!(f, "{path} loses packets of {mtu} bytes and answers heartbeats: an MTU hole")
             }

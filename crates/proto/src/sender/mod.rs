@@ -34,6 +34,7 @@ mod stream_reset;
 #[cfg(test)]
 mod tests;
 mod types;
+mod waits;
 
 pub(crate) use outstanding::OutstandingQueue;
 pub(crate) use sack_outcome::{SackInfo, SackOutcome, SackVerdict};

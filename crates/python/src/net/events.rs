@@ -51,6 +51,9 @@ fn describe(event: &Event) -> Option<Told> {
         Event::PathState { path, state } => {
             of_path("path-state", path, figures::state(*state).to_owned())
         }
+        Event::PathSilent { path, silent } => {
+            of_path("path-silent", path, if *silent { "silent" } else { "heard" }.to_owned())
+        }
         Event::PrimaryChanged(path) => of_path("primary-changed", path, String::new()),
         Event::PacketsTooBig { path, mtu } => of_path("packets-too-big", path, mtu.to_string()),
         Event::PathMtu { path, mtu } => of_path("path-mtu", path, mtu.to_string()),

@@ -420,6 +420,7 @@ const fn name_event(event: &Event) -> &'static str {
         Event::PathRemoved(_) => "path removed",
         Event::LocalAddress { .. } => "local address",
         Event::PathState { .. } => "path state",
+        Event::PathSilent { .. } => "path silent",
         Event::PacketsTooBig { .. } => "packets too big",
         Event::PathMtu { .. } => "path MTU",
         Event::Limited(_) => "limited",

@@ -1,0 +1,77 @@
+//! What streams wait for, for who asks from outside.
+
+use super::Sender;
+use super::outstanding::TxChunk;
+use crate::ids::StreamId;
+use crate::stats::{StreamWait, WaitsFor};
+use crate::time::Time;
+
+/// Chunks that are looked at, at most: the oldest.
+const LOOKED_AT: usize = 4096;
+
+impl Sender {
+    /// The oldest wait of each stream, at most `most` of them, the longest first.
+    pub(crate) fn stream_waits(&self, now: Time, most: usize) -> Vec<StreamWait> {
+        let mut waits: Vec<StreamWait> = Vec::new();
+        let mut note = |stream: StreamId, on, at: Time| {
+            let since = now.since(at);
+            match waits.binary_search_by_key(&stream, |wait| wait.stream) {
+                // What is behind it was handed in later.
+                Ok(slot) => {
+                    if let Some(wait) = waits.get_mut(slot) {
+                        wait.since = wait.since.max(since);
+                    }
+                }
+                Err(slot) => waits.insert(slot, StreamWait { stream, on, since }),
+            }
+        };
+        for (_, chunk) in self.outstanding.iter().take(LOOKED_AT) {
+            if let Some(on) = waits_for(chunk) {
+                note(chunk.stream, on, chunk.sent);
+            }
+        }
+        for head in self.queue.heads().heads {
+            note(head.stream, WaitsFor::Sending, head.enqueued);
+        }
+        waits.sort_by_key(|wait| core::cmp::Reverse(wait.since));
+        waits.truncate(most);
+        waits
+    }
+}
+
+fn waits_for(chunk: &TxChunk) -> Option<WaitsFor> {
+    if chunk.is_in_flight() {
+        Some(WaitsFor::Acknowledgement(chunk.path))
+    } else if chunk.is_marked() {
+        Some(WaitsFor::Retransmission(chunk.path))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::config::AssocConfig;
+    use crate::ids::Tsn;
+    use crate::policy::FirstCome;
+    use crate::sender::SendOptions;
+    use crate::time::Duration;
+
+    #[test]
+    fn each_stream_waits_once_and_the_longest_comes_first() {
+        let mut sender = Sender::new(Tsn(1), &AssocConfig::default());
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        for (ms, stream) in [(5, 2), (10, 0), (20, 2), (30, 1)] {
+            let options = SendOptions::default();
+            let data = Bytes::from_static(b"x");
+            let queue = &mut sender.queue;
+            queue.push_message(at(ms), StreamId(stream), data, options, &mut FirstCome);
+        }
+        let seen: Vec<_> =
+            sender.stream_waits(at(40), 2).iter().map(|w| (w.stream.0, w.since)).collect();
+        assert_eq!(seen, [(2, Duration::from_millis(35)), (0, Duration::from_millis(30))]);
+    }
+}
