@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
+use crate::control::{ControlCommandArgs, ExporterArgs, SsArgs, TopArgs};
 use crate::examples::ExamplesArgs;
 use crate::forward::{FORWARD_HELP, ForwardArgs, SERVE_HELP, ServeArgs};
 use crate::keys::IdArgs;
@@ -110,6 +111,45 @@ Examples:
     /// Be the far end of `polypath forward`: let named clients reach named places.
     #[command(after_help = SERVE_HELP)]
     Serve(Box<ServeArgs>),
+    /// Watch running transfers: each path, its rate, and what keeps it from doing more.
+    ///
+    /// It finds `forward`, serve, send, receive and perf of this user by the control sockets that
+    /// they open, and changes nothing but what its keys say.
+    #[command(after_help = "\
+Keys: q quits, tab shows the next association, up and down choose a path, s
+sorts the paths, n, b and x say what the path may be used for: on, backup, off.
+Exit codes: 0 done, 2 no terminal, 3 nobody answers.
+
+Examples:
+  polypath top
+  polypath top forward")]
+    Top(TopArgs),
+    /// Print once what `top` shows.
+    #[command(after_help = "\
+Exit codes: 0 done, 2 wrong arguments, 3 nobody answers.
+
+Examples:
+  polypath ss
+  polypath ss serve --json | jq '.processes[].associations[].paths'")]
+    Ss(SsArgs),
+    /// Ask a running transfer for figures or events, or switch its paths.
+    #[command(after_help = "\
+Exit codes: 0 done, 2 the request, 3 nobody answers.
+
+Examples:
+  polypath control events forward
+  polypath control set wwan0 backup
+  polypath control limits --association 1 4711")]
+    Control(ControlCommandArgs),
+    /// Give the figures of running transfers to Prometheus.
+    #[command(after_help = "\
+Exit codes: 0 done, 2 wrong arguments, 5 the address or the file.
+
+Examples:
+  polypath exporter
+  polypath exporter --textfile /var/lib/prometheus/node-exporter/polypath.prom
+  polypath exporter --once | promtool check metrics")]
+    Exporter(ExporterArgs),
     /// Print the fingerprint of this host's key, which is made at first use.
     ///
     /// Peers know this host by it. Who has the file with the private key can be this host.
@@ -466,6 +506,9 @@ pub(crate) enum Subject {
     Receive,
     Forward,
     Serve,
+    Ss,
+    Control,
+    ControlRequest,
     Id,
     Reproduce,
     Sweep,

@@ -20,6 +20,7 @@
 
 mod args;
 mod compare;
+mod control;
 mod cross_check;
 mod demo;
 mod emulate;
@@ -97,6 +98,10 @@ fn dispatch_command(command: Command, talk: Talk, policies: &Policies) -> Result
         }
         Command::Forward(args) => forward::forward(*args, talk),
         Command::Serve(args) => forward::serve(&args, talk),
+        Command::Top(args) => control::top(&args),
+        Command::Ss(args) => control::ss(&args, talk),
+        Command::Control(args) => control::control(&args),
+        Command::Exporter(args) => control::exporter(&args, talk),
         Command::Id(args) => keys::id(&args, talk),
         Command::Reproduce(args) => reproduce::reproduce(&args, talk),
         Command::Sweep(args) => sweep::sweep(&args, talk, policies),

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use polypath_experiments::output::Output;
 use polypath_experiments::recording::{RecordingFile, RecordingFiles};
-use polypath_net::Capture;
+use polypath_net::{Capture, Config};
 
+use crate::control::{ControlArgs, OwnControl};
 use crate::failure::{Failure, file_not_written};
+use crate::talk::Talk;
 
 const STDOUT: &str = "-";
 
@@ -56,17 +58,21 @@ pub(crate) struct CaptureArgs {
     /// Likewise, but with the bytes on the wire.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     pub(crate) pcap_wire: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) control: ControlArgs,
 }
 
 impl CaptureArgs {
-    /// Begins a capture, if there is to be one; `code` is what the command ends with if that fails.
-    pub(crate) fn open(&self, code: u8) -> Result<LiveCapture, Failure> {
+    /// Begins a capture, if there is to be one, and opens the control socket of this process, which
+    /// is called `command`; `code` is what the command ends with if that fails.
+    pub(crate) fn open(&self, code: u8, command: &str, talk: Talk) -> Result<LiveCapture, Failure> {
         let capture = match (&self.pcap, &self.pcap_wire) {
             (Some(path), _) => Some(begin_capture("--pcap", path, code, Capture::new)?),
             (_, Some(path)) => Some(begin_capture("--pcap-wire", path, code, Capture::of_wire)?),
             (None, None) => None,
         };
-        Ok(LiveCapture { capture, code })
+        let control = self.control.open(code, command, talk)?;
+        Ok(LiveCapture { capture, control, code })
     }
 }
 
@@ -86,14 +92,20 @@ fn begin_capture<E: core::fmt::Display>(
 /// A capture under way, or none.
 pub(crate) struct LiveCapture {
     capture: Option<Capture>,
+    control: OwnControl,
     /// Exit code if it fails.
     code: u8,
 }
 
 impl LiveCapture {
-    /// For an endpoint.
-    pub(crate) fn handle(&self) -> Option<Capture> {
-        self.capture.clone()
+    /// An endpoint that is captured, and seen by who asks at the control socket.
+    pub(crate) fn watch(&self, config: Config) -> Config {
+        config.capture(self.capture.clone()).observer(self.control.observer.clone())
+    }
+
+    /// The control socket of this process, if it has one.
+    pub(crate) fn socket(&self) -> Option<&Path> {
+        self.control.path()
     }
 
     /// Ends it.

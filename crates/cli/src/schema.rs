@@ -4,6 +4,7 @@ mod words;
 
 use clap::ValueEnum;
 use polypath_apps::perf::{ClientReport, Session};
+use polypath_control::message::{Answer, Line, Request};
 use polypath_experiments::reproduce::{ExperimentReport, SweepRow};
 use polypath_population::Record;
 use polypath_population::summary::Summary;
@@ -18,6 +19,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use crate::args::Subject;
+use crate::control::Overview;
 use crate::failure::Failure;
 use crate::forward::ForwardJson;
 use crate::keys::IdJson;
@@ -82,6 +84,7 @@ impl Subject {
     fn title(self) -> String {
         match self {
             Self::Trace => "A line of polypath --trace".to_owned(),
+            Self::ControlRequest => "A line to a control socket of polypath".to_owned(),
             Self::Plan => "--plan DIR --json".to_owned(),
             Self::Watch => "polypath sweep --watch DIR --json".to_owned(),
             _ => format!("polypath {} --json", self.name()),
@@ -100,6 +103,9 @@ impl Subject {
             Self::Send => schema_of::<Send<'_>>(),
             Self::Receive => schema_of::<TransferJson<'_>>(),
             Self::Forward | Self::Serve => schema_of::<ForwardJson>(),
+            Self::Ss => schema_of::<Overview>(),
+            Self::Control => schema_of::<Line<Answer>>(),
+            Self::ControlRequest => schema_of::<Line<Request>>(),
             Self::Id => schema_of::<IdJson>(),
             Self::Reproduce => schema_of::<Vec<ExperimentReport>>(),
             Self::Sweep => schema_of::<Vec<SweepRow>>(),

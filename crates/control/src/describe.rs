@@ -1,5 +1,6 @@
 //! An association as it is shown to those who ask.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use polypath_net::{
@@ -12,6 +13,9 @@ use crate::message::{
     Use,
 };
 use crate::words;
+
+/// Paths without an answer that are remembered, at most.
+const MOST_UNANSWERED: usize = 1000;
 
 /// An association with what `sections` asks for; `None` while it has no path.
 pub(crate) fn describe(seen: &Snapshot, sections: Sections) -> Option<AssociationStatus> {
@@ -70,8 +74,8 @@ fn paths(seen: &Snapshot, names: &[String]) -> Vec<PathStatus> {
         state: path_state(path),
         admin: path.admin.into(),
         primary: path.primary,
-        limited_by: words::limit_of_path(path, &seen.paths, names, &seen.limits),
-        trouble: words::is_in_trouble(path),
+        limited_by: limit_of_path(path, seen, names),
+        trouble: words::is_in_trouble(path, &seen.waits),
         sent_bytes: path.stats.payload_bytes,
         received_bytes: path.stats.payload_received,
         sent_packets: path.stats.packets_sent,
@@ -88,6 +92,10 @@ fn paths(seen: &Snapshot, names: &[String]) -> Vec<PathStatus> {
         heard_ago: path.contact.silent_for.map(|time| time.as_secs_f64()),
     };
     seen.paths.iter().zip(names).map(one).collect()
+}
+
+fn limit_of_path(path: &PathInfo, seen: &Snapshot, names: &[String]) -> String {
+    words::limit_of_path(path, &seen.paths, names, (&seen.limits, &seen.waits))
 }
 
 fn path_state(path: &PathInfo) -> String {
@@ -145,20 +153,60 @@ pub(crate) fn describe_event(observed: &Observed, seen: Option<&Snapshot>) -> Ev
             text = format!("limited by: {}", words::limit_of_association(limit, &names));
             None
         }
-        (_, Some(seen), Some(info)) if words::is_in_trouble(info) => {
-            Some(words::limit_of_path(info, &seen.paths, &names, &seen.limits))
+        (_, Some(seen), Some(info)) if words::is_in_trouble(info, &seen.waits) => {
+            Some(limit_of_path(info, seen, &names))
         }
         _ => None,
     };
-    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     EventLine {
-        time: time.as_secs_f64(),
+        time: now(),
         association: observed.association,
         path: name,
         text,
         why,
         missed: observed.missed,
     }
+}
+
+/// Paths of `seen` that began to leave data without an answer since `before`, or answer again: no
+/// event of the association tells so before its timer expires, where no other path is left.
+pub(crate) fn tell_unanswered(seen: &Snapshot, before: &mut BTreeSet<(u64, u8)>) -> Vec<EventLine> {
+    let names = words::name_paths(&seen.paths);
+    let mut told = Vec::new();
+    for (path, name) in seen.paths.iter().zip(&names) {
+        let key = (seen.number, path.stats.path.0);
+        let is_well = path.stats.state == PathState::Active && !path.contact.silent;
+        let late = is_well && words::unanswered(path, &seen.waits).is_some();
+        let text = match (late, before.contains(&key)) {
+            (true, false) if before.len() < MOST_UNANSWERED => "does not answer",
+            // What else became of it is an event of its own.
+            (false, true) if is_well => "answers again",
+            (false, true) => {
+                before.remove(&key);
+                continue;
+            }
+            _ => continue,
+        };
+        if late {
+            before.insert(key)
+        } else {
+            before.remove(&key)
+        };
+        told.push(EventLine {
+            time: now(),
+            association: seen.number,
+            path: Some(name.clone()),
+            text: format!("{name} {text}"),
+            why: late.then(|| limit_of_path(path, seen, &names)),
+            missed: 0,
+        });
+    }
+    told
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 const fn path_of(event: &Event) -> Option<PathId> {

@@ -1,5 +1,6 @@
 //! One who is connected: requests in, answers out.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -8,8 +9,9 @@ use polypath_net::{Observer, PathId, Snapshot};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{ReadHalf, WriteHalf};
+use tokio::time::MissedTickBehavior;
 
-use crate::describe::{describe, describe_event};
+use crate::describe::{describe, describe_event, tell_unanswered};
 use crate::message::{
     Answer, LONGEST_REQUEST, Line, MOST, Process, Request, Sections, Status, Use, VERSION, Which,
 };
@@ -23,6 +25,10 @@ const SLOWEST: Duration = Duration::from_secs(5);
 
 /// How often a listener is told that nothing happened.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// How often is looked, for a listener, whether paths answer; and at how many associations.
+const WATCH: Duration = Duration::from_millis(100);
+const WATCHED: usize = 32;
 
 /// After an answer nothing is done for so many times what it took: associations are locked while
 /// they are looked at, and nobody shall have them locked all the time by asking.
@@ -174,6 +180,10 @@ async fn tell_events(
     // The first sign of life says that all that happens from now on will be told.
     writer.write_all(b"\n").await?;
     let mut gone = [0];
+    let mut unanswered = BTreeSet::new();
+    let mut watch = tokio::time::interval(WATCH);
+    watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut quiet = tokio::time::Instant::now();
     loop {
         tokio::select! {
             observed = events.next() => {
@@ -183,13 +193,27 @@ async fn tell_events(
                     .in_turn(|| describe_event(&observed, desk.observer.snapshot(number).as_ref()))
                     .await;
                 say(writer, &Answer::Event(line)).await?;
+                quiet = tokio::time::Instant::now();
+            }
+            _ = watch.tick() => {
+                for number in desk.observer.associations().into_iter().take(WATCHED) {
+                    let look = || desk.observer.snapshot(number);
+                    let Some(seen) = desk.in_turn(look).await else { continue };
+                    for line in tell_unanswered(&seen, &mut unanswered) {
+                        say(writer, &Answer::Event(line)).await?;
+                        quiet = tokio::time::Instant::now();
+                    }
+                }
             }
             read = reader.read(&mut gone) => {
                 // A listener has nothing more to say.
                 let _ended = read?;
                 return Ok(());
             }
-            () = tokio::time::sleep(SIGN_OF_LIFE) => send(writer, b"\n").await?,
+            () = tokio::time::sleep_until(quiet + SIGN_OF_LIFE) => {
+                send(writer, b"\n").await?;
+                quiet = tokio::time::Instant::now();
+            }
         }
     }
 }

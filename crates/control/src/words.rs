@@ -1,7 +1,14 @@
 //! What limits a path, in words.
 
+use std::time::Duration;
+
 use polypath_apps::paths::explain_path;
-use polypath_net::{Limit, LimitStats, PathAdmin, PathInfo, PathState};
+use polypath_net::{
+    Limit, LimitStats, PathAdmin, PathId, PathInfo, PathState, StreamWait, WaitsFor,
+};
+
+/// SACKs may be delayed by 200 ms; some more is for the processes at both ends.
+const LATEST_SACK: Duration = Duration::from_millis(250);
 
 /// How paths are called in front of people: by device or by our address, and by the peer's address,
 /// too, where that is not enough to tell them apart.
@@ -24,8 +31,20 @@ pub fn sends(paths: &[PathInfo]) -> bool {
 }
 
 /// A path that does not carry what it could.
-pub fn is_in_trouble(path: &PathInfo) -> bool {
-    path.stats.state != PathState::Active || path.contact.silent
+pub fn is_in_trouble(path: &PathInfo, waits: &[StreamWait]) -> bool {
+    path.stats.state != PathState::Active
+        || path.contact.silent
+        || unanswered(path, waits).is_some()
+}
+
+/// For how long nothing came back on a path, although data in flight there should have been
+/// acknowledged: for longer than three round trips and the delay of a SACK (RFC 9260 section 6.2).
+pub fn unanswered(path: &PathInfo, waits: &[StreamWait]) -> Option<Duration> {
+    let late = LATEST_SACK + 3 * path.stats.srtt?;
+    let is_late = |wait: &StreamWait| {
+        wait.on == WaitsFor::Acknowledgement(path.stats.path) && wait.since > late
+    };
+    path.contact.silent_for.filter(|silent| *silent > late && waits.iter().any(is_late))
 }
 
 /// What keeps `path`, one of `all`, from sending more, or why it carries nothing.
@@ -33,12 +52,15 @@ pub fn limit_of_path(
     path: &PathInfo,
     all: &[PathInfo],
     names: &[String],
-    limits: &LimitStats,
+    (limits, waits): (&LimitStats, &[StreamWait]),
 ) -> String {
-    if is_in_trouble(path)
-        && let Some(why) = explain_path(path, all, sends(all))
-    {
+    let is_well = path.stats.state == PathState::Active && !path.contact.silent;
+    if !is_well && let Some(why) = explain_path(path, all, sends(all)) {
         return why;
+    }
+    if let Some(time) = unanswered(path, waits) {
+        let why = path.contact.refusal.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        return format!("no answer for {:.1} s{why}", time.as_secs_f64());
     }
     match path.admin {
         PathAdmin::Disabled => return "switched off".to_owned(),
@@ -55,9 +77,7 @@ pub fn limit_of_path(
 
 /// What limits an association.
 pub fn limit_of_association(limit: &Limit, names: &[String]) -> String {
-    let name = |path: &polypath_net::PathId| {
-        names.get(path.index()).cloned().unwrap_or_else(|| path.to_string())
-    };
+    let name = |path: &PathId| names.get(path.index()).cloned().unwrap_or_else(|| path.to_string());
     match limit {
         Limit::Application => "nothing to send".to_owned(),
         Limit::SendBuffer => "the send buffer: it is full of what is not acknowledged".to_owned(),

@@ -36,12 +36,13 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
         ));
     }
     let keys = ClientKeys::new(&args.common.keys, &args.peer, &args.to, talk)?;
-    let capture = args.common.capture.open(LOCAL)?;
     let (stack, limits) = super::stack_config(&args.common, CONNECTIONS)?;
     super::raise_descriptor_limit();
     let runtime = super::build_runtime()?;
     // Who speaks over stdio wants to hear of what goes wrong, and of nothing else.
     let talk = Talk::new(talk.is_quiet() || args.stdio.is_some());
+    let command = format!("forward to {}", shown::escape_remark(&args.to));
+    let capture = args.common.capture.open(LOCAL, &command, talk)?;
     let teller = Teller { talk, json: args.common.json };
     let trouble = Mutex::default();
     let desk = Desk { args: &args, keys, capture, stack, limits, teller, trouble };

@@ -145,8 +145,8 @@ pub(crate) struct PerfArgs {
     pub(crate) clients: ServerKeyArgs,
     #[command(flatten)]
     pub(crate) keys: CommonKeyArgs,
-    /// Show the paths live instead of lines per interval.
-    #[arg(long, conflicts_with_all = ["json", "server"])]
+    /// Show the paths live, as `polypath top` does, instead of lines per interval.
+    #[arg(long, conflicts_with_all = ["json", "server", "no_control"])]
     pub(crate) live: bool,
     /// Print JSON: the client one object (docs/how-to/measure-a-network.md), the server one line
     /// per association.

@@ -1,7 +1,6 @@
 //! `polypath perf`.
 
 mod args;
-mod live;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +13,13 @@ use polypath_apps::perf::{
     SessionUpdate, Stop, TestSpec, Way, run_client, stop_switch, text,
 };
 use polypath_apps::place::{self, Ends, PlaceError};
+use polypath_apps::shown;
 use polypath_net::{AssocConfig, Pairing};
 use tokio::sync::mpsc;
 
 use self::args::Exchange;
 pub(crate) use self::args::PerfArgs;
-use self::live::Live;
+use crate::control::Live;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::keys::{
@@ -49,7 +49,7 @@ pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
         let end = if args.client.is_some() { "server" } else { "client" };
         return Err(Failure::bad_input(format!("{option} is for the {end}")));
     }
-    let capture = args.capture.open(1)?;
+    let capture = args.capture.open(1, &describe(args), talk)?;
     let done = runtime.block_on(async {
         match &args.client {
             Some(host) => run_as_client(args, host, &capture, talk).await,
@@ -59,6 +59,14 @@ pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
     // Background threads of name look-ups must not hold the process up.
     runtime.shutdown_background();
     done.and(capture.finish())
+}
+
+/// What is run, in front of who looks at it.
+fn describe(args: &PerfArgs) -> String {
+    match &args.client {
+        Some(host) => format!("perf to {}", shown::escape_remark(host)),
+        None => "perf -s".to_owned(),
+    }
 }
 
 /// A switch that Ctrl-C throws, and the task that waits for it.
@@ -82,7 +90,7 @@ async fn run_as_server(args: &PerfArgs, capture: &LiveCapture, talk: Talk) -> Re
     if args.clients.enroll {
         keys.enrol(&listening).await?;
     }
-    let endpoint = keys.config(&listening).capture(capture.handle());
+    let endpoint = capture.watch(keys.config(&listening));
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure_from_error)?;
@@ -225,7 +233,9 @@ impl Test<'_> {
         let (observer, updates) = mpsc::unbounded_channel();
         let warn = |warning: &_| self.talk.say(format_args!("warning: {warning}"));
         let test = run_client(options, observer, stop, warn);
+        let live = self.args.live.then(|| Live::new(self.capture.socket()));
         let (report, shown) = tokio::join!(test, show_intervals(updates, self.args));
+        drop(live);
         shown?;
         Ok(report)
     }
@@ -248,17 +258,15 @@ async fn show_intervals(
     mut updates: mpsc::UnboundedReceiver<Progress>,
     args: &PerfArgs,
 ) -> Result<(), Failure> {
-    let mut live = args.live.then(Live::new);
-    let mut head = !args.json && live.is_none();
+    let mut head = true;
     while let Some(progress) = updates.recv().await {
-        if let Some(live) = &mut live {
-            live.show_interval(&progress);
-        } else if !args.json {
-            if core::mem::take(&mut head) {
-                output::print_text(text::HEADER)?;
-            }
-            output::print_text(&text::format_interval(progress.id, &progress.interval))?;
+        if args.json || args.live {
+            continue;
         }
+        if core::mem::take(&mut head) {
+            output::print_text(text::HEADER)?;
+        }
+        output::print_text(&text::format_interval(progress.id, &progress.interval))?;
     }
     Ok(())
 }
@@ -280,8 +288,7 @@ fn client_options(
     let headers = if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
     let headers = headers + if keys.protects() { PROTECTION } else { 0 };
     let test = test_spec(args, assoc.path_mtu.saturating_sub(headers) & !3);
-    let endpoint =
-        keys.config()?.local(local).assoc(assoc).follow(follow).capture(capture.handle());
+    let endpoint = capture.watch(keys.config()?.local(local).assoc(assoc).follow(follow));
     Ok(ClientOptions {
         endpoint,
         remote,

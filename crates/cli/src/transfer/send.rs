@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use polypath_apps::keys::peer_fingerprint;
 use polypath_apps::perf::LimitShare;
+use polypath_apps::shown;
 use polypath_apps::transfer::{self, Exclude, Identity, SendFilesOptions, Sources};
 use polypath_net::{AssocConfig, Association, LimitStats};
 
@@ -38,7 +39,8 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     }
     let talk = Talk::new(args.common.quiet);
     let keys = ClientKeys::new(&args.common.keys, &args.peer, receiver(args), talk)?;
-    let capture = args.common.capture.open(LOCAL)?;
+    let command = format!("send to {}", shown::escape_remark(receiver(args)));
+    let capture = args.common.capture.open(LOCAL, &command, talk)?;
     let identity = load_identity(args)?;
     let sender = Sender { args, sources: &sources, identity, keys, capture };
     let done = super::build_runtime()?.block_on(sender.enrol_and_send());

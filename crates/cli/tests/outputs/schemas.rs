@@ -8,7 +8,7 @@ use crate::help::commands;
 use crate::stage::Stage;
 
 /// What is not the JSON of a command, or not of a command alone.
-const OTHERS: [&str; 4] = ["scenario", "trace", "plan", "watch"];
+const OTHERS: [&str; 5] = ["scenario", "trace", "plan", "watch", "control-request"];
 
 /// Everything that has a schema.
 fn subjects(stage: &Stage) -> Vec<String> {
