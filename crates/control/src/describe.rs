@@ -154,7 +154,9 @@ pub(crate) fn describe_event(observed: &Observed, seen: Option<&Snapshot>) -> Ev
             None
         }
         (_, Some(seen), Some(info)) if words::is_in_trouble(info, &seen.waits) => {
-            Some(limit_of_path(info, seen, &names))
+            let why = limit_of_path(info, seen, &names);
+            // Once is enough.
+            Some(why.strip_prefix("fell silent, ").map_or(why.clone(), str::to_owned))
         }
         _ => None,
     };

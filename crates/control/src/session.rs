@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use polypath_net::{Observer, PathId, Snapshot};
@@ -34,6 +34,9 @@ const WATCHED: usize = 32;
 /// they are looked at, and nobody shall have them locked all the time by asking.
 const REST: u32 = 4;
 
+/// For so long associations are looked at without a rest.
+const TURN: Duration = Duration::from_millis(2);
+
 /// What all sessions share.
 pub(crate) struct Desk {
     observer: Observer,
@@ -50,16 +53,34 @@ impl Desk {
         Self { observer, process: Box::new(process), next_look: Mutex::new(Instant::now()) }
     }
 
-    /// Waits for its turn, and looks.
-    async fn in_turn<T>(&self, look: impl FnOnce() -> T) -> T {
-        let turn = *self.next_look.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        tokio::time::sleep_until(turn.into()).await;
-        let begun = Instant::now();
-        let seen = look();
-        let ended = Instant::now();
-        let mut next = self.next_look.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *next = (*next).max(ended) + ended.duration_since(begun) * REST;
-        seen
+    /// Waits for its turn, and looks: `look` is called again and again until it has seen enough,
+    /// with rests in between where that takes long.
+    async fn in_turn<T>(&self, mut look: impl FnMut() -> Option<T>) -> Vec<T> {
+        let mut seen = Vec::new();
+        loop {
+            let turn = *self.next_look.lock().unwrap_or_else(PoisonError::into_inner);
+            tokio::time::sleep_until(turn.into()).await;
+            let begun = Instant::now();
+            let (enough, ended) = loop {
+                let one = look();
+                let (enough, now) = (one.is_none(), Instant::now());
+                seen.extend(one);
+                if enough || now.duration_since(begun) > TURN {
+                    break (enough, now);
+                }
+            };
+            let mut next = self.next_look.lock().unwrap_or_else(PoisonError::into_inner);
+            *next = (*next).max(ended) + ended.duration_since(begun) * REST;
+            if enough {
+                return seen;
+            }
+        }
+    }
+
+    /// Likewise, for one look.
+    async fn look_once<T>(&self, look: impl FnOnce() -> T) -> Option<T> {
+        let mut look = Some(look);
+        self.in_turn(|| Some(look.take()?())).await.pop()
     }
 }
 
@@ -110,7 +131,8 @@ async fn answer(request: Request, desk: &Desk) -> Answer {
         Request::Streams(which) => status(desk, which, Sections::Streams).await,
         Request::Limits(which) => status(desk, which, Sections::Limits).await,
         Request::SetPath { path, to, association } => {
-            desk.in_turn(|| set_path(&desk.observer, &path, to, association)).await
+            let set = || set_path(&desk.observer, &path, to, association);
+            desk.look_once(set).await.unwrap_or(Answer::Done(0))
         }
         Request::Events => Answer::Error("events: asked for already".to_owned()),
     }
@@ -121,11 +143,12 @@ async fn status(desk: &Desk, which: Which, sections: Sections) -> Answer {
     numbers.retain(|number| which.after.is_none_or(|after| *number > after));
     let more = numbers.len().saturating_sub(MOST);
     numbers.truncate(MOST);
-    let mut associations = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        let look = || desk.observer.snapshot(number).and_then(|seen| describe(&seen, sections));
-        associations.extend(desk.in_turn(look).await);
-    }
+    let mut numbers = numbers.into_iter();
+    let look = || {
+        // Some may be over by now.
+        numbers.find_map(|number| describe(&desk.observer.snapshot(number)?, sections))
+    };
+    let associations = desk.in_turn(look).await;
     let process = (desk.process)();
     Answer::Status(Box::new(Status { process, associations, more }))
 }
@@ -189,16 +212,16 @@ async fn tell_events(
             observed = events.next() => {
                 let Some(observed) = observed else { return Ok(()) };
                 let number = observed.association;
-                let line = desk
-                    .in_turn(|| describe_event(&observed, desk.observer.snapshot(number).as_ref()))
-                    .await;
-                say(writer, &Answer::Event(line)).await?;
-                quiet = tokio::time::Instant::now();
+                let look = || describe_event(&observed, desk.observer.snapshot(number).as_ref());
+                if let Some(line) = desk.look_once(look).await {
+                    say(writer, &Answer::Event(line)).await?;
+                    quiet = tokio::time::Instant::now();
+                }
             }
             _ = watch.tick() => {
-                for number in desk.observer.associations().into_iter().take(WATCHED) {
-                    let look = || desk.observer.snapshot(number);
-                    let Some(seen) = desk.in_turn(look).await else { continue };
+                let mut numbers = desk.observer.associations().into_iter().take(WATCHED);
+                let look = || numbers.find_map(|number| desk.observer.snapshot(number));
+                for seen in desk.in_turn(look).await {
                     for line in tell_unanswered(&seen, &mut unanswered) {
                         say(writer, &Answer::Event(line)).await?;
                         quiet = tokio::time::Instant::now();

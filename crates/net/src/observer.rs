@@ -141,7 +141,9 @@ impl Observer {
     }
 
     pub(crate) fn tell(&self, number: u64, event: &Event) {
-        if self.inner.events.receiver_count() > 0 {
+        // They may be as many as messages.
+        let is_of_a_message = matches!(event, Event::SenderDry | Event::Abandoned { .. });
+        if !is_of_a_message && self.inner.events.receiver_count() > 0 {
             let _nobody_listens = self.inner.events.send((number, event.clone()));
         }
     }
@@ -168,7 +170,8 @@ impl Observer {
         self.endpoints().iter().any(|endpoint| endpoint.set_path_admin(association, path, admin))
     }
 
-    /// What happens from now on, but [`Event::Readable`] and [`Event::Writable`].
+    /// What happens from now on, but what may happen with every message: [`Event::Readable`],
+    /// [`Event::Writable`], [`Event::SenderDry`] and [`Event::Abandoned`] are not told.
     pub fn events(&self) -> ObservedEvents {
         ObservedEvents { receiver: self.inner.events.subscribe() }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
@@ -32,7 +33,11 @@ impl Format {
     }
 }
 
-type Labels = Vec<(&'static str, String)>;
+/// Those of a process, an association or a path: all its series have them.
+type Labels = Arc<Vec<(&'static str, String)>>;
+
+/// What one series has beside them.
+type OwnLabels = Vec<(&'static str, String)>;
 
 /// A metric with all its series.
 #[derive(Debug)]
@@ -40,7 +45,7 @@ struct Metric {
     name: &'static str,
     help: &'static str,
     kind: Kind,
-    series: Vec<(Labels, f64)>,
+    series: Vec<(Labels, OwnLabels, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +74,9 @@ impl Metrics {
         if place == all.len() {
             all.push(Metric { name, help, kind, series: Vec::new() });
         }
-        let mut labels = labels.clone();
-        labels.extend(more.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        let own = more.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
         if let Some(metric) = all.get_mut(place) {
-            metric.series.push((labels, value));
+            metric.series.push((labels.clone(), own, value));
         }
     }
 }
@@ -86,8 +90,9 @@ impl Collector for Metrics {
             };
             let mut metric_encoder =
                 encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
-            for (labels, value) in &metric.series {
-                let encoder = metric_encoder.encode_family(labels)?;
+            for (labels, own, value) in &metric.series {
+                let labels = (labels.as_slice(), own.as_slice());
+                let encoder = metric_encoder.encode_family(&labels)?;
                 match metric.kind {
                     Kind::Counter => ConstCounter::new(*value).encode(encoder)?,
                     Kind::Gauge => ConstGauge::new(*value).encode(encoder)?,
@@ -115,7 +120,7 @@ pub fn encode(
         "polypath_processes_unreachable",
         "Control sockets whose processes did not answer",
     );
-    metrics.add(silent, &Labels::new(), &[], unreachable as f64);
+    metrics.add(silent, &Labels::default(), &[], unreachable as f64);
     for status in processes {
         add_process(&mut metrics, status, most_associations);
     }
@@ -158,7 +163,12 @@ fn plain(open_metrics: &str) -> String {
 
 fn add_process(metrics: &mut Metrics, status: &Status, most_associations: usize) {
     let pid = status.process.pid.to_string();
-    let process = vec![("process", pid)];
+    let process = Labels::new(vec![("process", pid)]);
+    let with = |of: &Labels, key, value| {
+        let mut labels = of.to_vec();
+        labels.push((key, value));
+        Labels::new(labels)
+    };
     let info = (Kind::Gauge, "polypath_process_info", "A process with a control socket");
     let about = [("command", &*status.process.command), ("version", &*status.process.version)];
     metrics.add(info, &process, &about, 1.0);
@@ -167,21 +177,18 @@ fn add_process(metrics: &mut Metrics, status: &Status, most_associations: usize)
     let told = status.associations.len().min(most_associations);
     let (told, others) = status.associations.split_at(told);
     for association in told {
-        let mut labels = process.clone();
-        labels.push(("association", association.association.to_string()));
+        let labels = with(&process, "association", association.association.to_string());
         add_totals(metrics, &labels, association);
         add_limits(metrics, &labels, association);
         add_buffers(metrics, &labels, association);
         for path in association.paths.iter().flatten() {
-            let mut labels = labels.clone();
-            labels.push(("path", path.name.clone()));
+            let labels = with(&labels, "path", path.name.clone());
             add_path_counters(metrics, &labels, path);
             add_path_state(metrics, &labels, path);
         }
     }
     if let Some(sum) = sum_of(others) {
-        let mut labels = process;
-        labels.push(("association", "other".to_owned()));
+        let labels = with(&process, "association", "other".to_owned());
         add_totals(metrics, &labels, &sum);
     }
 }
