@@ -118,8 +118,7 @@ impl Reach<'_> {
     async fn connect_once(&self) -> Result<(Arc<Association>, Endpoint), Refused> {
         let Ends { local, remote, follow } = self.resolve_ends()?;
         let config = self.keys.config()?.local(local).assoc(self.stack.clone()).follow(follow);
-        let endpoint =
-            Endpoint::bind(config.capture(self.capture.handle())).map_err(bind_failure)?;
+        let endpoint = Endpoint::bind(self.capture.watch(config)).map_err(bind_failure)?;
         warn_of_kernel_limits(&endpoint, self.talk);
         let association = tokio::select! {
             association = self.set_up(&endpoint, &remote) => association?,

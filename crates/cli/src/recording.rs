@@ -1,5 +1,6 @@
 //! Where captures and traces go: into files, or to stdout for `-`.
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use polypath_experiments::output::Output;
 use polypath_experiments::recording::{RecordingFile, RecordingFiles};
-use polypath_net::Capture;
+use polypath_net::{Capture, Config, Trace};
 
 use crate::failure::{Failure, file_not_written};
 
@@ -56,26 +57,40 @@ pub(crate) struct CaptureArgs {
     /// Likewise, but with the bytes on the wire.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     pub(crate) pcap_wire: Option<PathBuf>,
+    /// Write what happens in associations (chunks sent and received, windows, RTTs, ...) to this
+    /// file, as JSON lines, for `polypath why` and `polypath plot`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl CaptureArgs {
-    /// Begins a capture, if there is to be one; `code` is what the command ends with if that fails.
-    pub(crate) fn open(&self, code: u8) -> Result<LiveCapture, Failure> {
+    /// Begins what there is to be of it; `host` is this end's name in a trace, `code` what the
+    /// command ends with if that fails.
+    pub(crate) fn open(&self, code: u8, host: &str) -> Result<LiveCapture, Failure> {
+        let pcap = self.pcap.as_deref().or(self.pcap_wire.as_deref());
+        if is_stdout(pcap) && is_stdout(self.trace.as_deref()) {
+            let text = "--trace -: --pcap goes to stdout, too (allowed: one of them)";
+            return Err(Failure::bad_input(text));
+        }
         let capture = match (&self.pcap, &self.pcap_wire) {
             (Some(path), _) => Some(begin_capture("--pcap", path, code, Capture::new)?),
             (_, Some(path)) => Some(begin_capture("--pcap-wire", path, code, Capture::of_wire)?),
             (None, None) => None,
         };
-        Ok(LiveCapture { capture, code })
+        let begin = |path: &PathBuf| {
+            begin_capture("--trace", path, code, |out| Ok::<_, Infallible>(Trace::new(out, host)))
+        };
+        let trace = self.trace.as_ref().map(begin).transpose()?;
+        Ok(LiveCapture { capture, trace, code })
     }
 }
 
-fn begin_capture<E: core::fmt::Display>(
+fn begin_capture<C, E: core::fmt::Display>(
     flag: &str,
     path: &Path,
     code: u8,
-    begin: impl FnOnce(BufWriter<File>) -> Result<Capture, E>,
-) -> Result<Capture, Failure> {
+    begin: impl FnOnce(BufWriter<File>) -> Result<C, E>,
+) -> Result<C, Failure> {
     let failed = |error: &dyn core::fmt::Display| {
         Failure::with_code(code, format!("{flag} {}: cannot be written: {error}", path.display()))
     };
@@ -83,23 +98,28 @@ fn begin_capture<E: core::fmt::Display>(
     begin(BufWriter::new(file)).map_err(|error| failed(&error))
 }
 
-/// A capture under way, or none.
+/// A capture and a trace under way, or none.
 pub(crate) struct LiveCapture {
     capture: Option<Capture>,
-    /// Exit code if it fails.
+    trace: Option<Trace>,
+    /// Exit code if one fails.
     code: u8,
 }
 
 impl LiveCapture {
-    /// For an endpoint.
-    pub(crate) fn handle(&self) -> Option<Capture> {
-        self.capture.clone()
+    /// An endpoint that writes to them.
+    pub(crate) fn watch(&self, endpoint: Config) -> Config {
+        endpoint.capture(self.capture.clone()).trace(self.trace.clone())
     }
 
-    /// Ends it.
+    /// Ends them.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        let written = self.capture.map_or(Ok(()), |capture| capture.finish());
-        written.map_err(|error| Failure::with_code(self.code, format!("--pcap: {error}")))
+        let code = self.code;
+        let failed = |flag, error| Failure::with_code(code, format!("{flag}: {error}"));
+        let captured = self.capture.map_or(Ok(()), |capture| capture.finish());
+        let traced = self.trace.map_or(Ok(()), |trace| trace.finish());
+        captured.map_err(|error| failed("--pcap", error.to_string()))?;
+        traced.map_err(|error| failed("--trace", error.to_string()))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::capture::Capture;
 use crate::interfaces::Follow;
 use crate::keys::Keys;
 pub use crate::local_address::LocalAddress;
+use crate::trace::Trace;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications
 /// use.
@@ -65,6 +66,8 @@ pub struct Config {
     pub socket_buffer: usize,
     /// Where packets are written to as well.
     pub capture: Option<Capture>,
+    /// Where associations record what happens in them.
+    pub trace: Option<Trace>,
     /// Take up addresses that appear on this host, and give up those that vanish; peers are told
     /// where the association can (RFC 5061).
     pub follow: Option<Follow>,
@@ -130,6 +133,7 @@ impl Config {
             protection: None,
             socket_buffer: 4 << 20,
             capture: None,
+            trace: None,
             follow: None,
         }
     }
@@ -202,6 +206,12 @@ impl Config {
     /// Where packets are written to as well.
     pub fn capture(mut self, capture: impl Into<Option<Capture>>) -> Self {
         self.capture = capture.into();
+        self
+    }
+
+    /// Where associations record what happens in them.
+    pub fn trace(mut self, trace: impl Into<Option<Trace>>) -> Self {
+        self.trace = trace.into();
         self
     }
 

@@ -62,6 +62,7 @@ mod refusals;
 mod setup_errors;
 mod shared;
 mod socket;
+mod trace;
 
 pub use association::{Association, Contact, Events, PathInfo};
 pub use capture::Capture;
@@ -75,6 +76,7 @@ pub use error::{
 pub use interfaces::Follow;
 pub use keys::Keys;
 pub use refusals::Refusal;
+pub use trace::Trace;
 
 pub use bytes::Bytes;
 pub use polypath_policies::{AssocBuilder, PolicyError, Profile, UnknownProfile};

@@ -36,7 +36,7 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
         ));
     }
     let keys = ClientKeys::new(&args.common.keys, &args.peer, &args.to, talk)?;
-    let capture = args.common.capture.open(LOCAL)?;
+    let capture = args.common.capture.open(LOCAL, "client")?;
     let (stack, limits) = super::stack_config(&args.common, CONNECTIONS)?;
     super::raise_descriptor_limit();
     let runtime = super::build_runtime()?;

@@ -39,7 +39,7 @@ pub(crate) fn serve(args: &ServeArgs, talk: Talk) -> Result<(), Failure> {
              whoever connects)",
         ));
     }
-    let capture = args.common.capture.open(LOCAL)?;
+    let capture = args.common.capture.open(LOCAL, "server")?;
     let runtime = super::build_runtime()?;
     let done = runtime.block_on(serve_clients(args, &capture, talk));
     // Lookups of names must not hold the process up.
@@ -62,7 +62,7 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
     let all = usize::from(args.max_clients);
     let places = Places { all, per_source: all.div_ceil(4) };
     let config = places.bound_config(keys.config(&listening));
-    let endpoint = Endpoint::bind(config.capture(capture.handle())).map_err(bind_failure)?;
+    let endpoint = Endpoint::bind(capture.watch(config)).map_err(bind_failure)?;
     let teller = Teller { talk, json: args.common.json };
     let options = ServerOptions {
         permits: args.permit.iter().cloned().collect(),

@@ -49,7 +49,8 @@ pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
         let end = if args.client.is_some() { "server" } else { "client" };
         return Err(Failure::bad_input(format!("{option} is for the {end}")));
     }
-    let capture = args.capture.open(1)?;
+    let host = if args.client.is_some() { "client" } else { "server" };
+    let capture = args.capture.open(1, host)?;
     let done = runtime.block_on(async {
         match &args.client {
             Some(host) => run_as_client(args, host, &capture, talk).await,
@@ -82,7 +83,7 @@ async fn run_as_server(args: &PerfArgs, capture: &LiveCapture, talk: Talk) -> Re
     if args.clients.enroll {
         keys.enrol(&listening).await?;
     }
-    let endpoint = keys.config(&listening).capture(capture.handle());
+    let endpoint = capture.watch(keys.config(&listening));
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure_from_error)?;
@@ -280,8 +281,7 @@ fn client_options(
     let headers = if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
     let headers = headers + if keys.protects() { PROTECTION } else { 0 };
     let test = test_spec(args, assoc.path_mtu.saturating_sub(headers) & !3);
-    let endpoint =
-        keys.config()?.local(local).assoc(assoc).follow(follow).capture(capture.handle());
+    let endpoint = capture.watch(keys.config()?.local(local).assoc(assoc).follow(follow));
     Ok(ClientOptions {
         endpoint,
         remote,

@@ -19,7 +19,7 @@ use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
-    let capture = args.common.capture.open(LOCAL)?;
+    let capture = args.common.capture.open(LOCAL, "server")?;
     let done = super::build_runtime()?.block_on(serve_senders(args, &capture));
     done.and(capture.finish())
 }
@@ -98,7 +98,7 @@ fn open_endpoint(
         .config(listening)
         // Those that wait are sent away above this; some are on their way out.
         .max_associations(2 * (SENDERS + WAITING));
-    Endpoint::bind(config.capture(capture.handle())).map_err(bind_failure)
+    Endpoint::bind(capture.watch(config)).map_err(bind_failure)
 }
 
 fn announce_addresses(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path, keys: &ServerKeys) {
