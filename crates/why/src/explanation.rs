@@ -114,8 +114,14 @@ pub struct Measure {
     /// Time in which any data waited, ns. Each moment counts once: for the path and cause for which
     /// most bytes waited.
     pub time_ns: u64,
-    /// Each byte's waiting, added up, ns.
+    /// Bytes times the time that each of them waited: seconds in JSON, nanoseconds in Rust.
+    #[serde(rename = "byte_seconds", serialize_with = "in_seconds")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub byte_time_ns: u128,
+}
+
+fn in_seconds<S: serde::Serializer>(ns: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*ns as f64 / 1e9)
 }
 
 /// What is charged to a path and a cause.

@@ -11,18 +11,18 @@ use crate::fault::{Fault, calm_network};
 
 /// Waiting that a fault added to a draw, byte-seconds.
 #[derive(Clone, Debug)]
-pub struct Score {
-    pub number: u64,
+pub(crate) struct Score {
+    pub(crate) number: u64,
     /// Charged to its path and cause.
-    pub right: f64,
+    pub(crate) right: f64,
     /// Charged elsewhere.
-    pub wrong: f64,
+    pub(crate) wrong: f64,
     /// Where, and how much.
-    pub elsewhere: Vec<(u8, Cause, f64)>,
+    pub(crate) elsewhere: Vec<(u8, Cause, f64)>,
 }
 
 impl Score {
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.right / (self.right + self.wrong)
     }
 }
@@ -31,7 +31,7 @@ impl Score {
 type Charged = BTreeMap<(u8, Cause), f64>;
 
 /// `None`: the draw does not fit, or the fault adds next to nothing.
-pub fn score_draw(population: Population, number: u64, fault: Fault) -> Option<Score> {
+pub(crate) fn score_draw(population: Population, number: u64, fault: Fault) -> Option<Score> {
     let calm = calm_network(population, number, fault)?;
     let mut faulty = calm.clone();
     fault.inject(&mut faulty);
