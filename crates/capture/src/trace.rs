@@ -38,6 +38,8 @@ pub struct TraceWriter<W> {
 pub enum TraceLine<'a> {
     /// Which addresses the number of a path stands for.
     Path(PathLine<'a>),
+    /// What time of the day it is.
+    Clock(ClockLine<'a>),
     /// What happened.
     Event(EventLine<'a>),
 }
@@ -63,7 +65,7 @@ pub struct PathLine<'a> {
     pub flow: &'a str,
     /// The end that counts its paths so.
     pub host: &'a str,
-    /// Always 0.
+    /// When the path was known, in nanoseconds; 0 in simulations.
     pub at: u64,
     /// Always `path`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = "path")))]
@@ -74,6 +76,23 @@ pub struct PathLine<'a> {
     pub local: IpAddr,
     /// The address of the other end.
     pub remote: IpAddr,
+}
+
+/// What time of the day it is, in the trace of a real association.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockLine<'a> {
+    /// Name of the association.
+    pub flow: &'a str,
+    /// The end whose clock it is.
+    pub host: &'a str,
+    /// When, in nanoseconds.
+    pub at: u64,
+    /// Always `clock`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "clock")))]
+    pub event: &'static str,
+    /// The same moment in nanoseconds since 1970, as this end's system has it.
+    pub unix: u64,
 }
 
 impl<W: Write> TraceWriter<W> {
@@ -90,16 +109,26 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// Says between which addresses `path` of the association `flow` runs, as `host` counts paths.
+    /// `at`: since when, in nanoseconds.
     pub fn introduce_path(
         &mut self,
         flow: &str,
         host: &str,
+        at: u64,
         path: PathId,
         (local, remote): (IpAddr, IpAddr),
     ) {
-        let line = PathLine { flow, host, at: 0, event: "path", path, local, remote };
+        let line = PathLine { flow, host, at, event: "path", path, local, remote };
         if self.error.is_none() {
             self.error = self.write_line(&TraceLine::Path(line)).err();
+        }
+    }
+
+    /// Says what time of the day it is at `at` ns, in nanoseconds since 1970.
+    pub fn introduce_clock(&mut self, flow: &str, host: &str, at: u64, unix: u64) {
+        let line = ClockLine { flow, host, at, event: "clock", unix };
+        if self.error.is_none() {
+            self.error = self.write_line(&TraceLine::Clock(line)).err();
         }
     }
 

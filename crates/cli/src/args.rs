@@ -17,6 +17,7 @@ use crate::recording::FileArgs;
 use crate::shards::{PlanArgs, VERIFY_HELP, VerifyArgs, WORKER_HELP, WorkerArgs};
 use crate::sweep::{SWEEP_HELP, SweepArgs};
 use crate::transfer::{ReceiveArgs, SendArgs};
+use crate::why::{WHY_HELP, WhyArgs};
 
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated,
 /// emulated, and on real networks.
@@ -197,6 +198,12 @@ Examples:
     /// Draw a figure from a table of runs, or over time from the trace of one.
     #[command(after_help = PLOT_HELP)]
     Plot(PlotArgs),
+    /// Say what received data waited for: loss, queue, reordering, window or application, on which
+    /// path, and for how long.
+    ///
+    /// It reads what --trace wrote at both ends of an association.
+    #[command(after_help = WHY_HELP)]
+    Why(WhyArgs),
     /// Compare two tables of runs point by point.
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
@@ -517,6 +524,7 @@ pub(crate) enum Subject {
     Worker,
     Verify,
     Watch,
+    Why,
     Compare,
     CrossCheck,
     Policies,

@@ -51,6 +51,7 @@ mod sweep;
 mod talk;
 mod transfer;
 mod usage;
+mod why;
 
 use std::ffi::OsString;
 
@@ -109,6 +110,7 @@ fn dispatch_command(command: Command, talk: Talk, policies: &Policies) -> Result
         Command::Worker(args) => shards::worker(&args, talk),
         Command::Verify(args) => shards::verify(&args, talk),
         Command::Plot(args) => plot::plot(&args),
+        Command::Why(args) => why::why(&args),
         Command::Compare(args) => compare::compare(&args, talk),
         Command::CrossCheck(args) => cross_check::cross_check(&args, talk, policies),
         Command::Policies(args) => list::print_policies(args.json),

@@ -1,5 +1,6 @@
 //! Where captures and traces go: into files, or to stdout for `-`.
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::os::fd::AsFd as _;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use polypath_experiments::output::Output;
 use polypath_experiments::recording::{RecordingFile, RecordingFiles};
-use polypath_net::{Capture, Config};
+use polypath_net::{Capture, Config, Trace};
 
 use crate::control::{ControlArgs, OwnControl};
 use crate::failure::{Failure, file_not_written};
@@ -60,28 +61,47 @@ pub(crate) struct CaptureArgs {
     pub(crate) pcap_wire: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) control: ControlArgs,
+    /// Write what happens in associations (chunks sent and received, windows, RTTs, ...) to this
+    /// file, as JSON lines, for `polypath why` and `polypath plot`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl CaptureArgs {
-    /// Begins a capture, if there is to be one, and opens the control socket of this process, which
-    /// is called `command`; `code` is what the command ends with if that fails.
-    pub(crate) fn open(&self, code: u8, command: &str, talk: Talk) -> Result<LiveCapture, Failure> {
+    /// Begins what there is to be of it, and opens the control socket of this process. `host` is
+    /// this end's name in a trace, `command` what the process is called; `code` is what the command
+    /// ends with if that fails.
+    pub(crate) fn open(
+        &self,
+        code: u8,
+        (host, command): (&str, &str),
+        talk: Talk,
+    ) -> Result<LiveCapture, Failure> {
+        let pcap = self.pcap.as_deref().or(self.pcap_wire.as_deref());
+        if is_stdout(pcap) && is_stdout(self.trace.as_deref()) {
+            let text = "--trace -: --pcap goes to stdout, too (allowed: one of them)";
+            return Err(Failure::bad_input(text));
+        }
         let capture = match (&self.pcap, &self.pcap_wire) {
             (Some(path), _) => Some(begin_capture("--pcap", path, code, Capture::new)?),
             (_, Some(path)) => Some(begin_capture("--pcap-wire", path, code, Capture::of_wire)?),
             (None, None) => None,
         };
+        let begin = |path: &PathBuf| {
+            begin_capture("--trace", path, code, |out| Ok::<_, Infallible>(Trace::new(out, host)))
+        };
+        let trace = self.trace.as_ref().map(begin).transpose()?;
         let control = self.control.open(code, command, talk)?;
-        Ok(LiveCapture { capture, control, code })
+        Ok(LiveCapture { capture, trace, control, code })
     }
 }
 
-fn begin_capture<E: core::fmt::Display>(
+fn begin_capture<C, E: core::fmt::Display>(
     flag: &str,
     path: &Path,
     code: u8,
-    begin: impl FnOnce(BufWriter<File>) -> Result<Capture, E>,
-) -> Result<Capture, Failure> {
+    begin: impl FnOnce(BufWriter<File>) -> Result<C, E>,
+) -> Result<C, Failure> {
     let failed = |error: &dyn core::fmt::Display| {
         Failure::with_code(code, format!("{flag} {}: cannot be written: {error}", path.display()))
     };
@@ -89,18 +109,20 @@ fn begin_capture<E: core::fmt::Display>(
     begin(BufWriter::new(file)).map_err(|error| failed(&error))
 }
 
-/// A capture under way, or none.
+/// A capture and a trace under way, or none.
 pub(crate) struct LiveCapture {
     capture: Option<Capture>,
+    trace: Option<Trace>,
     control: OwnControl,
-    /// Exit code if it fails.
+    /// Exit code if one fails.
     code: u8,
 }
 
 impl LiveCapture {
-    /// An endpoint that is captured, and seen by who asks at the control socket.
-    pub(crate) fn watch(&self, config: Config) -> Config {
-        config.capture(self.capture.clone()).observer(self.control.observer.clone())
+    /// An endpoint that writes to them, and is seen by who asks at the control socket.
+    pub(crate) fn watch(&self, endpoint: Config) -> Config {
+        let observer = self.control.observer.clone();
+        endpoint.capture(self.capture.clone()).trace(self.trace.clone()).observer(observer)
     }
 
     /// The control socket of this process, if it has one.
@@ -108,10 +130,14 @@ impl LiveCapture {
         self.control.path()
     }
 
-    /// Ends it.
+    /// Ends them.
     pub(crate) fn finish(self) -> Result<(), Failure> {
-        let written = self.capture.map_or(Ok(()), |capture| capture.finish());
-        written.map_err(|error| Failure::with_code(self.code, format!("--pcap: {error}")))
+        let code = self.code;
+        let failed = |flag, error| Failure::with_code(code, format!("{flag}: {error}"));
+        let captured = self.capture.map_or(Ok(()), |capture| capture.finish());
+        let traced = self.trace.map_or(Ok(()), |trace| trace.finish());
+        captured.map_err(|error| failed("--pcap", error.to_string()))?;
+        traced.map_err(|error| failed("--trace", error.to_string()))
     }
 }
 

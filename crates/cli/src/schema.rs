@@ -15,6 +15,7 @@ use polypath_scenario::catalogue::PolicyInfo;
 use polypath_scenario::schema::scenario_schema;
 use polypath_shards::{Verified, WorkProgress};
 use polypath_testbed::EmulationReport;
+use polypath_why::Explanation;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
@@ -114,6 +115,7 @@ impl Subject {
             Self::Worker => schema_of::<WorkerJson>(),
             Self::Verify => schema_of::<Verified>(),
             Self::Watch => schema_of::<Vec<WorkProgress>>(),
+            Self::Why => schema_of::<Explanation>(),
             Self::Compare => schema_of::<Vec<compare::Row<'_>>>(),
             Self::CrossCheck => schema_of::<CrossCheck<'_>>(),
             Self::Policies => schema_of::<Vec<PolicyInfo>>(),

@@ -13,6 +13,7 @@ use crate::interfaces::Follow;
 use crate::keys::Keys;
 pub use crate::local_address::LocalAddress;
 use crate::observer::Observer;
+use crate::trace::Trace;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications
 /// use.
@@ -66,6 +67,8 @@ pub struct Config {
     pub socket_buffer: usize,
     /// Where packets are written to as well.
     pub capture: Option<Capture>,
+    /// Where associations record what happens in them.
+    pub trace: Option<Trace>,
     /// Take up addresses that appear on this host, and give up those that vanish; peers are told
     /// where the association can (RFC 5061).
     pub follow: Option<Follow>,
@@ -133,6 +136,7 @@ impl Config {
             protection: None,
             socket_buffer: 4 << 20,
             capture: None,
+            trace: None,
             follow: None,
             observer: None,
         }
@@ -206,6 +210,12 @@ impl Config {
     /// Where packets are written to as well.
     pub fn capture(mut self, capture: impl Into<Option<Capture>>) -> Self {
         self.capture = capture.into();
+        self
+    }
+
+    /// Where associations record what happens in them.
+    pub fn trace(mut self, trace: impl Into<Option<Trace>>) -> Self {
+        self.trace = trace.into();
         self
     }
 

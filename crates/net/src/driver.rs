@@ -159,6 +159,7 @@ impl Driver {
         let drained = self.fetch_packets(now, &mut state);
         // What was sent may have ended an association.
         shared.dispatch_events(&mut state, now);
+        state.write_trace();
         // With all sockets full the core waits, and its timers do not.
         let more = !drained && !self.lanes.all_blocked();
         let deadline = if more { None } else { state.core.poll_timeout() };

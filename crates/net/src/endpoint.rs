@@ -166,7 +166,9 @@ impl Endpoint {
         let now = shared.clock.now();
         let mut state = shared.lock();
         let config = with_keys(&config, shared.config.protection.as_ref());
-        let config = Arc::new(AssocConfig { handshake: Handshake::AllPaths, ..(*config).clone() });
+        let trace = config.trace || shared.config.trace.is_some();
+        let handshake = Handshake::AllPaths;
+        let config = Arc::new(AssocConfig { handshake, trace, ..(*config).clone() });
         let h = state.core.connect(now, paths, port, config)?;
         let slot = Slot::new(&shared.config);
         let signals = slot.signals.clone();
@@ -299,9 +301,17 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
         // packets that come.
         pairing: PathPairing::Learned,
         keeps_plain: config.capture.as_ref().is_some_and(Capture::wants_plain),
-        assoc: with_keys(&config.assoc, config.protection.as_ref()),
+        assoc: traced(with_keys(&config.assoc, config.protection.as_ref()), config),
         ..EndpointConfig::default()
     }
+}
+
+/// Records, where the endpoint writes a trace.
+fn traced(assoc: Arc<AssocConfig>, config: &Config) -> Arc<AssocConfig> {
+    if config.trace.is_none() || assoc.trace {
+        return assoc;
+    }
+    Arc::new(AssocConfig { trace: true, ..(*assoc).clone() })
 }
 
 fn draw_entropy() -> std::io::Result<[u8; 32]> {

@@ -65,6 +65,7 @@ mod refusals;
 mod setup_errors;
 mod shared;
 mod socket;
+mod trace;
 
 pub use association::{Association, Contact, Events};
 pub use capture::Capture;
@@ -80,6 +81,7 @@ pub use keys::Keys;
 pub use observer::{Observed, ObservedEvents, Observer, Snapshot};
 pub use path_info::PathInfo;
 pub use refusals::Refusal;
+pub use trace::Trace;
 
 pub use bytes::Bytes;
 pub use polypath_policies::{AssocBuilder, PolicyError, Profile, UnknownProfile};

@@ -24,6 +24,7 @@ use crate::observer::Observer;
 use crate::refusals::Refusals;
 use crate::setup_errors::SetupErrors;
 use crate::socket::{Opened, Trouble, open_another};
+use crate::trace::Recorder;
 
 /// Shared by all handles of an endpoint and its reactor.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub(crate) struct State {
     ended: Vec<(AssocHandle, CloseReason)>,
     /// Somebody waits for room in their send buffers.
     pub(crate) waiting: Vec<AssocHandle>,
+    /// Writes the trace, if there is to be one.
+    recorder: Option<Recorder>,
     /// No handle of the application is left.
     pub(crate) abandoned: bool,
     /// The reactor is gone.
@@ -200,6 +203,7 @@ impl Shared {
                 orphans: Vec::new(),
                 ended: Vec::new(),
                 waiting: Vec::new(),
+                recorder: config.trace.clone().map(Recorder::new),
                 abandoned: false,
                 stopped: false,
             }),
@@ -221,6 +225,7 @@ impl Shared {
     pub(crate) fn abandon_association(&self, h: AssocHandle) {
         let now = self.clock.now();
         let mut state = self.lock();
+        state.write_trace();
         let Some(slot) = state.slots.get_mut(&h) else { return };
         (slot.owned, slot.leaving) = (false, true);
         let established = slot.established;
@@ -415,7 +420,7 @@ impl Shared {
             state.refusals.note(path.remote, reason);
             self.refused.notify_waiters();
         }
-        state.core.remove(h);
+        state.remove_from_core(h);
     }
 
     /// Tells of the ends of associations, once their last packets are out: the process may end on
@@ -540,8 +545,25 @@ impl State {
         self.slots.values().filter(|slot| slot.closed.is_none()).count()
     }
 
-    fn forget_association(&mut self, h: AssocHandle) {
+    /// Writes what associations recorded since the last time.
+    pub(crate) fn write_trace(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            self.core.drain_traces(|h, association, records| {
+                recorder.record(h, association, records);
+            });
+        }
+    }
+
+    fn remove_from_core(&mut self, h: AssocHandle) {
+        self.write_trace();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.forget(h);
+        }
         self.core.remove(h);
+    }
+
+    fn forget_association(&mut self, h: AssocHandle) {
+        self.remove_from_core(h);
         self.slots.remove(&h);
         self.orphans.retain(|other| *other != h);
         self.incoming.retain(|other| *other != h);

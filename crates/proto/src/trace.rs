@@ -99,6 +99,78 @@ pub enum TraceEvent {
         /// Its cumulative TSN.
         cumulative_tsn: u32,
     },
+    /// The association is set up. Both ends know these two numbers.
+    Associated {
+        /// Our initial TSN.
+        initial_tsn: u32,
+        /// The peer's.
+        peer_initial_tsn: u32,
+    },
+    /// A chunk was declared lost on its path: it waits to be sent again.
+    ChunkLost {
+        /// Which path.
+        path: PathId,
+        /// TSN on the wire.
+        tsn: u32,
+    },
+    /// A DATA or I-DATA chunk arrived.
+    Arrived {
+        /// Which path.
+        path: PathId,
+        /// TSN on the wire.
+        tsn: u32,
+        /// Stream.
+        #[cfg_attr(feature = "schema", schemars(with = "u16"))]
+        stream: StreamIdField,
+        /// Number of its message: SSN or MID. Of unordered DATA it means nothing.
+        message: u32,
+        /// Number of the fragment (FSN); of I-DATA alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fragment: Option<u32>,
+        /// Whether its message is unordered.
+        unordered: bool,
+        /// Whether it is the first of its message.
+        begins: bool,
+        /// Whether it is the last.
+        ends: bool,
+        /// Payload bytes.
+        bytes: u32,
+        /// What became of it.
+        fate: Fate,
+    },
+    /// A message, or a part of one, can be received by the application from now on: what came in
+    /// these TSNs of it.
+    Deliverable {
+        /// Stream.
+        #[cfg_attr(feature = "schema", schemars(with = "u16"))]
+        stream: StreamIdField,
+        /// TSN of the first chunk of the message, or of the part.
+        tsn: u32,
+        /// The first of the TSNs.
+        first: u32,
+        /// The last.
+        last: u32,
+    },
+    /// The application took a message, or a part of one.
+    Taken {
+        /// Stream.
+        #[cfg_attr(feature = "schema", schemars(with = "u16"))]
+        stream: StreamIdField,
+        /// TSN of its first chunk.
+        tsn: u32,
+        /// Payload bytes.
+        bytes: u32,
+    },
+    /// A chunk that had arrived was dropped again, to make room.
+    Reneged {
+        /// TSN on the wire.
+        tsn: u32,
+    },
+    /// The peer gave up what is missing up to here.
+    Skipped {
+        /// Its cumulative TSN.
+        cumulative_tsn: u32,
+    },
     /// A path went silent, or was heard of again.
     Suspect {
         /// Which path.
@@ -185,6 +257,21 @@ impl Serialize for StreamIdField {
     }
 }
 
+/// What became of a chunk that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was taken.
+    New,
+    /// It was here already.
+    Duplicate,
+    /// Dropped: the window is closed.
+    NoRoom,
+    /// Dropped: no correct peer that keeps to the window sends it.
+    Refused,
+}
+
 /// What limits an association at the end of a send attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -242,6 +329,13 @@ impl Tracer {
         }
         let last = log.phases.get_mut(path.index());
         last.is_some_and(|last| core::mem::replace(last, phase) != phase)
+    }
+
+    /// Records events that were kept elsewhere.
+    pub(crate) fn extend(&mut self, at: Time, events: impl Iterator<Item = TraceEvent>) {
+        if let Some(log) = &mut self.log {
+            log.records.extend(events.map(|event| TraceRecord { at, event }));
+        }
     }
 
     pub(crate) const fn is_on(&self) -> bool {

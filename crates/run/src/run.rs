@@ -107,7 +107,7 @@ pub fn refuse_failed(result: &RunResult) -> Result<(), RunError> {
 fn introduce_paths(spec: &WorldSpec, trace: &mut TraceWriter<impl Write>) {
     for flow in &spec.flows {
         for (number, addresses) in (0..).zip(&flow.paths) {
-            trace.introduce_path(&flow.name, "client", PathId(number), *addresses);
+            trace.introduce_path(&flow.name, "client", 0, PathId(number), *addresses);
         }
     }
 }

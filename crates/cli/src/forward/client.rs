@@ -42,7 +42,7 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     // Who speaks over stdio wants to hear of what goes wrong, and of nothing else.
     let talk = Talk::new(talk.is_quiet() || args.stdio.is_some());
     let command = format!("forward to {}", shown::escape_remark(&args.to));
-    let capture = args.common.capture.open(LOCAL, &command, talk)?;
+    let capture = args.common.capture.open(LOCAL, ("client", &command), talk)?;
     let teller = Teller { talk, json: args.common.json };
     let trouble = Mutex::default();
     let desk = Desk { args: &args, keys, capture, stack, limits, teller, trouble };

@@ -39,7 +39,7 @@ pub(crate) fn serve(args: &ServeArgs, talk: Talk) -> Result<(), Failure> {
              whoever connects)",
         ));
     }
-    let capture = args.common.capture.open(LOCAL, "serve", talk)?;
+    let capture = args.common.capture.open(LOCAL, ("server", "serve"), talk)?;
     let runtime = super::build_runtime()?;
     let done = runtime.block_on(serve_clients(args, &capture, talk));
     // Lookups of names must not hold the process up.

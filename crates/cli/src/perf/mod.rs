@@ -49,7 +49,8 @@ pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
         let end = if args.client.is_some() { "server" } else { "client" };
         return Err(Failure::bad_input(format!("{option} is for the {end}")));
     }
-    let capture = args.capture.open(1, &describe(args), talk)?;
+    let host = if args.client.is_some() { "client" } else { "server" };
+    let capture = args.capture.open(1, (host, &describe(args)), talk)?;
     let done = runtime.block_on(async {
         match &args.client {
             Some(host) => run_as_client(args, host, &capture, talk).await,

@@ -19,7 +19,8 @@ use crate::recording::LiveCapture;
 use crate::talk::Talk;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
-    let capture = args.common.capture.open(LOCAL, "receive", Talk::new(args.common.quiet))?;
+    let capture =
+        args.common.capture.open(LOCAL, ("server", "receive"), Talk::new(args.common.quiet))?;
     let done = super::build_runtime()?.block_on(serve_senders(args, &capture));
     done.and(capture.finish())
 }

@@ -40,7 +40,7 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     let talk = Talk::new(args.common.quiet);
     let keys = ClientKeys::new(&args.common.keys, &args.peer, receiver(args), talk)?;
     let command = format!("send to {}", shown::escape_remark(receiver(args)));
-    let capture = args.common.capture.open(LOCAL, &command, talk)?;
+    let capture = args.common.capture.open(LOCAL, ("client", &command), talk)?;
     let identity = load_identity(args)?;
     let sender = Sender { args, sources: &sources, identity, keys, capture };
     let done = super::build_runtime()?.block_on(sender.enrol_and_send());

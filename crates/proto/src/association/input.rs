@@ -218,7 +218,9 @@ impl Association {
         if !self.is_of_key_management(&data) {
             seen.payload += data.payload().len() as u64;
         }
-        match self.rx.take(now, path, &data) {
+        let verdict = self.rx.take(now, path, &data);
+        self.trace_arrival(now, path, &data, verdict);
+        match verdict {
             DataVerdict::New if begins_key_message => self.note_key_message(),
             DataVerdict::InvalidStream(stream) if !seen.answered => {
                 seen.answered = true;
@@ -250,6 +252,7 @@ impl Association {
             return;
         }
         self.rx.packet_end(now);
+        self.trace_receiver(now);
         if self.protection.is_some() {
             self.take_key_messages(now, seen.sealed);
         }

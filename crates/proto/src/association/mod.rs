@@ -33,6 +33,7 @@ mod tail_copies;
 mod tail_loss_probe;
 mod timeout;
 mod timers;
+mod tracing;
 
 pub use crate::extension::asconf::AddressError;
 pub use crate::extension::reconfig::ReconfigError;
@@ -220,13 +221,14 @@ impl Association {
     }
 
     /// Takes the next received message, if there is one.
-    pub fn recv(&mut self, _now: Time, want: RecvFrom) -> Option<Message> {
+    pub fn recv(&mut self, now: Time, want: RecvFrom) -> Option<Message> {
         if self.is_exchanging_keys() {
             return None;
         }
         let message = self.rx.recv(want)?;
         self.stats.messages_delivered += u64::from(message.part.last);
         self.stats.bytes_delivered += message.data.len() as u64;
+        self.trace_taken(now, &message);
         Some(message)
     }
 
@@ -476,6 +478,7 @@ impl Association {
         self.report_aborted_parts();
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
+        self.rx.keep_log(self.tracer.is_on());
     }
 
     /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's
@@ -487,6 +490,7 @@ impl Association {
             settings.partial_delivery = None;
         }
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
+        self.rx.keep_log(self.tracer.is_on());
         self.tx.set_interleaving(self.caps.agreed.interleaving);
         self.tx.agree_on_abandoning(self.skips_messages());
         // The association begins anew: so do the sequence numbers.

@@ -388,6 +388,7 @@ impl Association {
         self.note_packet_resent(from, to);
         let sent = self.tx.send_again(now, from, to, writer, &mut self.paths);
         let Some((tsn, cause)) = sent else { return };
+        self.trace_losses(now);
         match cause {
             LossKind::FastRetransmit => self.stats.retransmissions_fast += 1,
             LossKind::Timeout => self.stats.retransmissions_timeout += 1,

@@ -232,6 +232,7 @@ impl Association {
 
     /// The congestion control hears of all that was declared lost, transmission by transmission.
     pub(super) fn report_losses(&mut self, now: Time) {
+        self.trace_losses(now);
         for p in self.paths.ids() {
             let Some(path) = self.paths.get_mut(p) else { continue };
             let losses = path.delivery_rate.take_lost();

@@ -41,6 +41,7 @@ use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::rng::Rng;
 use crate::stats::EndpointStats;
 use crate::time::Time;
+use crate::trace::TraceRecord;
 use address_changes::AddressChanges;
 use reply::Replies;
 use table::Table;
@@ -245,6 +246,20 @@ impl Endpoint {
     /// All associations, those included that are over and not removed yet.
     pub fn associations(&self) -> impl Iterator<Item = AssocHandle> {
         self.table.handles()
+    }
+
+    /// Hands over what each association has recorded since the last time, where
+    /// [`trace`](crate::config::AssocConfig::trace) is on.
+    pub fn drain_traces(
+        &mut self,
+        mut take: impl FnMut(AssocHandle, &Association, Vec<TraceRecord>),
+    ) {
+        for (h, association) in self.table.iter_mut() {
+            let records = association.take_trace();
+            if !records.is_empty() {
+                take(h, association, records);
+            }
+        }
     }
 
     /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if

@@ -113,6 +113,11 @@ impl Table {
         self.slots.get(h.0).map(|slot| &slot.assoc)
     }
 
+    /// All associations, to be looked at: none has anything to send or to tell for that.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (AssocHandle, &mut Association)> {
+        self.slots.iter_mut().map(|(i, slot)| (AssocHandle(i), &mut slot.assoc))
+    }
+
     /// The association, to be changed: it may have something to send and to tell afterwards.
     #[inline]
     pub(super) fn touch(&mut self, h: AssocHandle) -> Option<&mut Association> {

@@ -3,9 +3,11 @@
 
 use super::ack::Outcome;
 use super::verdict::{ForwardVerdict, GivenUpTo};
-use super::{Receiver, note_delivery};
+use super::{Receiver, log_delivery, note_delivery};
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::tsn_map::wire;
 
 /// TSNs that may be skipped at once where the window is small: as many as a SACK can speak of.
 const REPORTABLE: u64 = u16::MAX as u64;
@@ -48,6 +50,9 @@ impl Receiver {
         for (stream, number) in skipped.filter(|(stream, _)| stream.0 < streams) {
             self.skip_messages(now, stream, number, passed);
         }
+        if let Some(log) = &mut self.log {
+            log.push(TraceEvent::Skipped { cumulative_tsn: wire(cum).0 });
+        }
         ForwardVerdict::Taken
     }
 
@@ -73,8 +78,10 @@ impl Receiver {
                     return;
                 }
                 let (stats, tracker) = (&mut self.stats, &mut self.tracker);
+                let mut log = self.log.as_mut();
                 self.delivery.skip(now, stream, ssn.0.into(), |message| {
                     note_delivery(message, stats, tracker, None);
+                    log_delivery(message, log.as_deref_mut());
                 });
             }
             GivenUpTo::Mid { unordered, mid } => {

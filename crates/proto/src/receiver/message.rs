@@ -9,6 +9,7 @@ use super::buffer::Charge;
 use crate::event::{Message, Part};
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::time::Time;
+use crate::trace::{Fate, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
 
 /// A chunk with user data, DATA or I-DATA.
@@ -63,6 +64,22 @@ impl<'a> Incoming<'a> {
     #[inline]
     pub(crate) const fn begins_on(&self, stream: u16, ppid: u32) -> bool {
         self.label.ppid == ppid && self.flags.beginning && self.is_ordered_on(stream, ppid)
+    }
+
+    /// What the trace says of it; `interleaved`: it is I-DATA.
+    pub(crate) fn traced(&self, path: PathId, interleaved: bool, fate: Fate) -> TraceEvent {
+        TraceEvent::Arrived {
+            path,
+            tsn: self.tsn.0,
+            stream: StreamIdField(self.label.stream),
+            message: self.label.number,
+            fragment: interleaved.then_some(self.fsn),
+            unordered: self.flags.unordered,
+            begins: self.flags.beginning,
+            ends: self.flags.ending,
+            bytes: u32::try_from(self.payload.len()).unwrap_or(u32::MAX),
+            fate,
+        }
     }
 
     /// User data.

@@ -53,6 +53,7 @@ use crate::event::{Message, Part};
 use crate::ids::{Mid, PathId, StreamId, Tsn};
 use crate::stats::StreamStats;
 use crate::time::{Duration, Time};
+use crate::trace::{StreamIdField, TraceEvent};
 use crate::tsn_map::{extend, wire};
 
 /// Settings of the receiving half.
@@ -135,6 +136,8 @@ pub(crate) struct Receiver {
     /// The peer was asked to reset the association, and may have done so behind this TSN (see
     /// [`reset`]).
     in_doubt: Option<u64>,
+    /// What became deliverable, and what was dropped, while that is traced.
+    log: Option<Vec<TraceEvent>>,
 }
 
 impl Receiver {
@@ -163,8 +166,28 @@ impl Receiver {
             deferred: None,
             jump: None,
             in_doubt: None,
+            log: None,
             buffer,
             settings,
+        }
+    }
+
+    /// What happens here is traced: see [`take_log`](Self::take_log).
+    pub(crate) fn keep_log(&mut self, on: bool) {
+        self.log = on.then(Vec::new);
+    }
+
+    /// What became deliverable or was dropped since the last time, while that is traced.
+    #[inline]
+    pub(crate) fn take_log(&mut self) -> Option<Vec<TraceEvent>> {
+        let log = self.log.as_mut().filter(|log| !log.is_empty())?;
+        Some(core::mem::take(log))
+    }
+
+    fn note_reneged(&mut self, tsn: u64) {
+        self.stats.reneged += 1;
+        if let Some(log) = &mut self.log {
+            log.push(TraceEvent::Reneged { tsn: wire(tsn).0 });
         }
     }
 
@@ -310,7 +333,7 @@ impl Receiver {
         let Some(charge) = charge else { return false };
         self.buffer.free(charge);
         self.tracker.renege(dropped);
-        self.stats.reneged += 1;
+        self.note_reneged(dropped);
         true
     }
 
@@ -391,9 +414,10 @@ impl Receiver {
         predecessors: u64,
     ) -> Result<(), &'static str> {
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-        let mut interleaved = self.interleaved.as_deref_mut();
+        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_mut());
         let delivered = self.delivery.accept(now, message, predecessors, |message| {
             note_delivery(message, stats, tracker, interleaved.as_deref_mut());
+            log_delivery(message, log.as_deref_mut());
         });
         delivered.map_err(|_| "number of a message was used twice or skipped")
     }
@@ -666,4 +690,21 @@ fn note_delivery(
     if let Some(interleaved) = interleaved {
         message.for_each_range(|tsn, _| interleaved.delivered(tsn));
     }
+}
+
+/// The same for the trace.
+#[inline]
+fn log_delivery(message: &Assembled, log: Option<&mut Vec<TraceEvent>>) {
+    let Some(log) = log else { return };
+    let (stream, tsn) = (StreamIdField(message.label.stream), wire(message.first).0);
+    let mut range: Option<(u64, u64)> = None;
+    let mut note = |(first, last)| {
+        let (first, last) = (wire(first).0, wire(last).0);
+        log.push(TraceEvent::Deliverable { stream, tsn, first, last });
+    };
+    message.for_each_range(|first, last| match &mut range {
+        Some((_, end)) if *end + 1 == first => *end = last,
+        _ => range.replace((first, last)).into_iter().for_each(&mut note),
+    });
+    range.into_iter().for_each(note);
 }

@@ -66,7 +66,7 @@ impl Receiver {
         }
         self.buffer.set_overhead(interleaved.overhead());
         self.tracker.renege(highest);
-        self.stats.reneged += 1;
+        self.note_reneged(highest);
         true
     }
 

@@ -10,7 +10,7 @@ use super::buffer::Charge;
 use super::deferred_reset::{Deferred, Held, Jump};
 use super::message::Incoming;
 use super::verdict::{FinishedReset, ResetVerdict};
-use super::{Receiver, note_delivery};
+use super::{Receiver, log_delivery, note_delivery};
 use crate::ids::{StreamId, Tsn};
 use crate::time::Time;
 use crate::tsn_map::wire;
@@ -99,7 +99,7 @@ impl Receiver {
         };
         self.buffer.free(charge);
         self.tracker.renege(highest);
-        self.stats.reneged += 1;
+        self.note_reneged(highest);
         true
     }
 
@@ -168,9 +168,10 @@ impl Receiver {
         self.tracker.restart(to);
         self.drop_incomplete();
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-        let mut interleaved = self.interleaved.as_deref_mut();
+        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_mut());
         self.delivery.deliver_waiting(now, |message| {
             note_delivery(message, stats, tracker, interleaved.as_deref_mut());
+            log_delivery(message, log.as_deref_mut());
         });
         self.delivery.keep_streams_from(to + 1);
         self.restart_streams(&[], to + 1);

@@ -1,6 +1,6 @@
 //! Messages that the peer gave up, by MID (I-FORWARD-TSN, RFC 8260 section 2.3.1).
 
-use super::{Receiver, note_delivery};
+use super::{Receiver, log_delivery, note_delivery};
 use crate::ids::{Mid, StreamId};
 use crate::time::Time;
 
@@ -28,8 +28,10 @@ impl Receiver {
             return;
         }
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
+        let mut log = self.log.as_mut();
         self.delivery.skip(now, stream, mid.0, |message| {
             note_delivery(message, stats, tracker, Some(&mut *interleaved));
+            log_delivery(message, log.as_deref_mut());
         });
     }
 }

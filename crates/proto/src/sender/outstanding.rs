@@ -46,6 +46,8 @@ pub(crate) struct OutstandingQueue {
     /// TSNs of partially reliable messages that were declared lost since
     /// [`take_lost_expendable`](Self::take_lost_expendable).
     lost_expendable: Vec<u64>,
+    /// What was declared lost, and where, while that is traced.
+    loss_log: Option<Vec<(PathId, u64)>>,
 }
 
 impl OutstandingQueue {
@@ -59,6 +61,7 @@ impl OutstandingQueue {
             lists: Vec::new(),
             window: PeerWindow::new(charge),
             lost_expendable: Vec::new(),
+            loss_log: None,
         }
     }
 
@@ -69,6 +72,18 @@ impl OutstandingQueue {
             self.lists.reserve_exact(p.index() + 1 - self.lists.len());
             self.lists.resize_with(p.index() + 1, PathList::default);
         }
+    }
+
+    /// Chunks that are declared lost are traced: see [`take_loss_log`](Self::take_loss_log).
+    pub(crate) fn keep_loss_log(&mut self, on: bool) {
+        self.loss_log = on.then(Vec::new);
+    }
+
+    /// Chunks that were declared lost since the last time, and their paths, while that is traced.
+    #[inline]
+    pub(crate) fn take_loss_log(&mut self) -> Option<Vec<(PathId, u64)>> {
+        let log = self.loss_log.as_mut().filter(|log| !log.is_empty())?;
+        Some(core::mem::take(log))
     }
 
     /// Forgets the lists of path `p`, which is removed.
@@ -490,6 +505,9 @@ impl OutstandingQueue {
         let (p, size, bytes, sent) = (chunk.path, chunk.size(), chunk.bytes, chunk.sent);
         if chunk.may_be_abandoned {
             self.lost_expendable.push(tsn);
+        }
+        if let Some(log) = &mut self.loss_log {
+            log.push((p, tsn));
         }
         if let Some(list) = self.lists.get_mut(p.index()) {
             list.marked.insert(tsn);

@@ -13,6 +13,7 @@ mod rows;
 mod series;
 mod shares;
 mod tabulate;
+mod timeline;
 mod trace;
 
 pub use canvas::DrawError;
@@ -23,6 +24,7 @@ pub use rows::{Rows, tabulate_diagram};
 pub use series::time_series;
 pub use shares::{Share, ShareChart, draw_shares};
 pub use tabulate::{Tabulated, tabulate_results};
+pub use timeline::{Timeline, TimelineRow, draw_timeline};
 pub use trace::{TraceFigure, TraceProblem, read_trace};
 
 /// A drawn figure.

@@ -132,6 +132,7 @@ impl Association {
             if let Some(state) = &mut self.protection {
                 state.coming = state.coming.saturating_sub(1);
             }
+            self.trace_taken(now, &message);
             let whole = message.part.first && message.part.last;
             let data = if whole { &message.data[..] } else { &[] };
             if let Some(keys) = self.protection.as_mut().and_then(|state| state.keys.as_mut()) {

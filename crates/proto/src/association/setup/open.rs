@@ -177,6 +177,7 @@ impl Association {
         self.setup.chunk = Vec::new();
         self.errors = 0;
         self.start_receiver();
+        self.trace_beginning(now);
         self.tx.set_peer_window(self.peer.a_rwnd);
         self.events.push_back(Event::Established {
             outbound_streams: self.caps.outbound_streams,

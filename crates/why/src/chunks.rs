@@ -1,0 +1,119 @@
+//! Every chunk of one direction: when it was sent, and when it came.
+
+use std::collections::BTreeMap;
+
+use crate::end::{End, Received};
+use crate::line::{Arrived, Fate};
+
+/// A chunk, by all that both ends saw of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chunk {
+    /// Extended TSN.
+    pub(crate) tsn: u64,
+    pub(crate) stream: u16,
+    /// What it says of its message, once it came.
+    pub(crate) label: Option<Arrived>,
+    /// In the order in which they were sent.
+    pub(crate) transmissions: Vec<Transmission>,
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+/// A chunk on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transmission {
+    /// As the sender counts paths.
+    pub(crate) path: u8,
+    pub(crate) sent: u64,
+    /// When it was declared lost.
+    pub(crate) lost: Option<u64>,
+    pub(crate) arrival: Option<Arrival>,
+}
+
+/// A chunk that came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// As the receiver counts paths.
+    pub(crate) path: u8,
+    pub(crate) at: u64,
+    /// There was no room for it.
+    pub(crate) refused: bool,
+}
+
+/// Chunks in the order of their TSNs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chunks(pub(crate) Vec<Chunk>);
+
+impl Chunks {
+    /// What `sender` sent to `receiver`; transmissions have no arrivals yet.
+    pub(crate) fn of(sender: &End, receiver: &End) -> Self {
+        let mut chunks = BTreeMap::new();
+        note_sent(sender, &mut chunks);
+        note_lost(sender, &mut chunks);
+        note_arrived(receiver, &mut chunks);
+        let named = |(tsn, chunk)| Chunk { tsn, ..chunk };
+        Self(chunks.into_iter().map(named).collect())
+    }
+
+    /// The position of a TSN.
+    pub(crate) fn find(&self, tsn: u64) -> Option<usize> {
+        self.0.binary_search_by_key(&tsn, |chunk| chunk.tsn).ok()
+    }
+
+    /// The first position of this TSN or a higher one.
+    pub(crate) fn lower_bound(&self, tsn: u64) -> usize {
+        self.0.partition_point(|chunk| chunk.tsn < tsn)
+    }
+}
+
+fn note_sent(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
+    let mut extender = sender.extender_of_sent();
+    for sent in &sender.sent {
+        let chunk = chunks.entry(extender.extend(sent.tsn)).or_default();
+        chunk.stream = sent.stream.unwrap_or(chunk.stream);
+        chunk.transmissions.push(Transmission {
+            path: sent.path,
+            sent: sent.at,
+            lost: None,
+            arrival: None,
+        });
+    }
+}
+
+/// The latest transmission on that path is the one that was lost.
+fn note_lost(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
+    let mut extender = sender.extender_of_sent();
+    let mut lost = sender.lost.iter().peekable();
+    // TSNs are extended beside those that were sent meanwhile.
+    for sent in &sender.sent {
+        while let Some(&(at, path, tsn)) = lost.next_if(|lost| lost.0 < sent.at) {
+            declare_lost(at, path, chunks.get_mut(&extender.extend(tsn)));
+        }
+        extender.extend(sent.tsn);
+    }
+    for &(at, path, tsn) in lost {
+        declare_lost(at, path, chunks.get_mut(&extender.extend(tsn)));
+    }
+}
+
+fn declare_lost(at: u64, path: u8, chunk: Option<&mut Chunk>) {
+    let Some(chunk) = chunk else { return };
+    let before = chunk.transmissions.partition_point(|one| one.sent <= at);
+    let (sent, _) = chunk.transmissions.split_at_mut(before);
+    if let Some(one) = sent.iter_mut().rfind(|one| one.path == path) {
+        one.lost.get_or_insert(at);
+    }
+}
+
+fn note_arrived(receiver: &End, chunks: &mut BTreeMap<u64, Chunk>) {
+    let mut extender = receiver.extender_of_received();
+    for (at, event) in &receiver.received {
+        let Received::Arrived(arrived) = event else { continue };
+        let chunk = chunks.entry(extender.extend(arrived.tsn)).or_default();
+        let refused = arrived.fate == Fate::NoRoom;
+        chunk.arrivals.push(Arrival { path: arrived.path, at: *at, refused });
+        if chunk.label.is_none() {
+            chunk.stream = arrived.stream;
+            chunk.label = Some(*arrived);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What data waited for at its receiver.
+//!
+//! A chunk of data waits from its arrival until the application takes the message that it belongs
+//! to. This crate reads the trace of an association, both ends of it, and charges every nanosecond
+//! of that to a path and a [`Cause`].
+//!
+//! # What is charged to what
+//!
+//! Once its message is deliverable, a chunk waits for the [application](Cause::Application) of its
+//! receiver; this is charged to the path it came on.
+//!
+//! Before, it waits for the first chunk that is missing: in the order of its stream, or of its
+//! message if that is unordered. What the missing chunk did meanwhile is what is waited for. A path
+//! needs some time for any packet, its *floor*: the least one-way delay that a chunk had on it
+//! within 30 s before or after.
+//!
+//! - It was sent first at `s` on path `p`. Until `s` plus the floor of `p` it cannot be here:
+//!   [reordering](Cause::Reordering), charged to `p`, which is slower than the path of what waits.
+//! - But what comes *before* it in its message, and is here, does not wait for another path: it
+//!   waits for the sender. What the missing chunk was sent later than the one before it is
+//!   [window](Cause::Window): the peer's window or the congestion window was closed, or packets
+//!   were paced. It is [application](Cause::Application) if the sender had nothing more to send.
+//! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do
+//!   this, and everything else that delays some packets of a path and not others.
+//! - If it did not arrive, it is late until it should have come, with the delay of its nearest
+//!   neighbour on `p`; from then on it is missed: [loss](Cause::Loss), charged to `p`, until its
+//!   sender declares it lost. Until it is sent again is [window](Cause::Window), on the path which
+//!   then takes it. The floor of that path is loss again, charged to `p`, and what it is late
+//!   beyond that is a queue there.
+//! - If it arrived, and the receiver dropped it because its window was closed, the time until it is
+//!   sent again and could be here is [window](Cause::Window).
+//!
+//! A transmission that arrives at last was not lost, however often the chunk was sent since: it was
+//! late.
+//!
+//! # Sums
+//!
+//! Two measures are kept. *Byte-time* weighs each moment with the bytes that wait: each byte is
+//! charged by itself. *Time* is that in which anything waits: each moment goes to the path and
+//! cause for which most bytes wait. In both, the sum over paths and causes is the whole, exactly.
+//!
+//! # Clocks
+//!
+//! Ends in one file share a clock. For two files the clocks are set so that the least one-way delay
+//! on the path with the least round trip is half of that round trip. Floors are measured by the
+//! same clocks, so an error here moves nothing but the line between loss and window.
+
+mod chunks;
+mod clocks;
+mod end;
+mod error;
+mod explanation;
+mod floor;
+mod groups;
+mod life;
+mod line;
+mod matching;
+mod pair;
+mod sums;
+mod text;
+mod trace;
+mod tsn;
+mod waiting;
+
+pub use error::WhyError;
+pub use explanation::{
+    Cause, Charged, Clocks, Direction, Episode, Explanation, Measure, Span, explain,
+};
+pub use text::{advice, describe};
+pub use trace::Trace;
