@@ -118,6 +118,7 @@ fn stream(seen: &Snapshot, wait: &StreamWait, names: &[String]) -> StreamStatus 
         on: on.to_owned(),
         path: path.and_then(|path| name_of(path, names)),
         unsent: queue.unsent_bytes,
+        unsent_for: wait.unsent.map(|time| time.as_secs_f64()),
         unacknowledged: queue.unacked_bytes,
     }
 }

@@ -6,7 +6,7 @@
 //! gives the same to Prometheus.
 //!
 //! ```
-//! use polypath_control::message::{Request, Sections};
+//! use polypath_control::message::Sections;
 //! use polypath_control::{Client, Control};
 //! use polypath_net::{Config, Endpoint, Observer};
 //!

@@ -289,6 +289,9 @@ pub struct StreamStatus {
     pub path: Option<String>,
     /// Bytes not yet sent.
     pub unsent: u64,
+    /// For how long the oldest of them wait, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsent_for: Option<f64>,
     /// Bytes sent and not acknowledged.
     pub unacknowledged: u64,
 }

@@ -114,7 +114,7 @@ fn a_stream_that_waits_is_told_with_its_path() {
     let association = &status.associations[0];
     let streams = association.streams.as_ref().unwrap();
     assert_eq!(streams[0].stream, 5);
-    assert!(streams[0].waits > 0.1 && streams[0].unsent > 0, "{streams:?}");
+    assert!(streams[0].unsent_for > Some(0.1) && streams[0].unsent > 0, "{streams:?}");
     assert!(association.limited_by.contains("receive window"), "{}", association.limited_by);
 }
 

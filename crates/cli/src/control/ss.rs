@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use clap::Args;
 use polypath_apps::shown::escape_text;
-use polypath_control::message::{AssociationStatus, PathStatus, Status, Use};
+use polypath_control::message::{AssociationStatus, PathStatus, Status, StreamStatus, Use};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -88,12 +88,20 @@ fn format_association(out: &mut String, of: &AssociationStatus) {
     }
     for stream in of.streams.iter().flatten().take(3) {
         let path = stream.path.as_ref().map_or(String::new(), |path| format!(" on {path}"));
-        let (waits, unsent) = (time(stream.waits), bytes(stream.unsent));
+        let (waits, unsent) = (time(stream.waits), unsent(stream));
         let line = format!(
-            "    stream {} waits for {}{path} since {waits}, {unsent} unsent",
+            "    stream {} waits for {}{path} for {waits}{unsent}",
             stream.stream, stream.on
         );
         let _ = writeln!(out, "{}", escape_text(&line));
+    }
+}
+
+/// What of a stream was not sent yet.
+pub(super) fn unsent(stream: &StreamStatus) -> String {
+    match stream.unsent_for {
+        Some(seconds) => format!(", {} unsent for {}", bytes(stream.unsent), time(seconds)),
+        None => String::new(),
     }
 }
 

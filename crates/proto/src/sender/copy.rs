@@ -110,12 +110,13 @@ impl Sender {
         let copies = chunk.copies.iter().map(|c| (c.path, c.sent));
         let expected = |(p, sent): (PathId, Time)| (sent + self.shortest_trip(p, paths), p, sent);
         let all = core::iter::once((own.path, own.sent)).chain(copies).map(expected);
-        let possible = all.filter(|&(at, ..)| at <= now);
+        let possible = all.clone().filter(|&(at, ..)| at <= now);
         let count = possible.clone().count();
         let last = possible.max_by_key(|&(at, p, _)| (at, p == own.path));
-        // None of them: one that was given up arrived after all, or a way became shorter.
-        let unknown = Delivery { certain: false, ..own };
-        last.map_or(unknown, |(_, path, sent)| Delivery { path, sent, certain: count == 1 })
+        // None of them: one that was given up arrived after all, or a way became shorter, most
+        // likely that of what was expected first.
+        let likely = last.or_else(|| all.min_by_key(|&(at, p, _)| (at, p != own.path)));
+        likely.map_or(own, |(_, path, sent)| Delivery { path, sent, certain: count == 1 })
     }
 
     /// The smallest round trip of `p`, as far as it was measured.

@@ -2,7 +2,6 @@
 
 use super::Sender;
 use super::outstanding::TxChunk;
-use crate::ids::StreamId;
 use crate::stats::{StreamWait, WaitsFor};
 use crate::time::Time;
 
@@ -10,30 +9,35 @@ use crate::time::Time;
 const LOOKED_AT: usize = 4096;
 
 impl Sender {
-    /// The oldest wait of each stream, at most `most` of them, the longest first.
+    /// What each stream waits for, at most `most` of them, the longest first.
     pub(crate) fn stream_waits(&self, now: Time, most: usize) -> Vec<StreamWait> {
         let mut waits: Vec<StreamWait> = Vec::new();
-        let mut note = |stream: StreamId, on, at: Time| {
-            let since = now.since(at);
-            match waits.binary_search_by_key(&stream, |wait| wait.stream) {
-                // What is behind it was handed in later.
-                Ok(slot) => {
-                    if let Some(wait) = waits.get_mut(slot) {
-                        wait.since = wait.since.max(since);
-                    }
-                }
-                Err(slot) => waits.insert(slot, StreamWait { stream, on, since }),
-            }
-        };
+        let find = |waits: &[StreamWait], stream| waits.binary_search_by_key(&stream, |w| w.stream);
         for (_, chunk) in self.outstanding.iter().take(LOOKED_AT) {
-            if let Some(on) = waits_for(chunk) {
-                note(chunk.stream, on, chunk.sent);
+            let Some(on) = waits_for(chunk) else { continue };
+            if let Err(slot) = find(&waits, chunk.stream) {
+                let since = now.since(chunk.sent);
+                let wait = StreamWait { stream: chunk.stream, on, since, unsent: None };
+                waits.insert(slot, wait);
             }
         }
         for head in self.queue.heads().heads {
-            note(head.stream, WaitsFor::Sending, head.enqueued);
+            let since = now.since(head.enqueued);
+            let unsent = Some(since);
+            match find(&waits, head.stream) {
+                Ok(slot) => {
+                    if let Some(wait) = waits.get_mut(slot) {
+                        wait.unsent = unsent;
+                    }
+                }
+                Err(slot) => {
+                    let on = WaitsFor::Sending;
+                    waits.insert(slot, StreamWait { stream: head.stream, on, since, unsent });
+                }
+            }
         }
-        waits.sort_by_key(|wait| core::cmp::Reverse(wait.since));
+        let longest = |wait: &StreamWait| wait.unsent.max(Some(wait.since));
+        waits.sort_by_key(|wait| core::cmp::Reverse(longest(wait)));
         waits.truncate(most);
         waits
     }
@@ -55,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::config::AssocConfig;
-    use crate::ids::Tsn;
+    use crate::ids::{StreamId, Tsn};
     use crate::policy::FirstCome;
     use crate::sender::SendOptions;
     use crate::time::Duration;

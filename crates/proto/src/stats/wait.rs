@@ -11,9 +11,11 @@ pub struct StreamWait {
     pub stream: StreamId,
     /// What it waits for.
     pub on: WaitsFor,
-    /// For how long, at least: since the latest transmission of that data, or since the oldest
-    /// message of the stream that was not sent yet was handed in.
+    /// For how long: since the latest transmission of that data, or since it was handed in where it
+    /// was not sent yet.
     pub since: Duration,
+    /// For how long its oldest message of which nothing, or not all, was sent waits for that.
+    pub unsent: Option<Duration>,
 }
 
 /// What the oldest data of a stream waits for.

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
 use super::super::figures::{bytes, clock, percent, rate, time};
+use super::super::ss::unsent;
 use super::model::{Model, PathRow, Shown};
 
 /// From this width on a path takes one line.
@@ -198,11 +199,11 @@ fn draw_streams(frame: &mut Frame<'_>, area: Rect, of: &AssociationStatus) {
     for stream in of.streams.iter().flatten().take(STREAMS) {
         let path = stream.path.as_ref().map_or(String::new(), |path| format!(" on {path}"));
         let line = format!(
-            "{:>5}  {:>7}  for {}{path}; {} unsent, {} unacknowledged",
+            "{:>5}  {:>7}  for {}{path}{}, {} unacknowledged",
             stream.stream,
             time(stream.waits),
             stream.on,
-            bytes(stream.unsent),
+            unsent(stream),
             bytes(stream.unacknowledged)
         );
         lines.push(Line::raw(escape_text(&line)));

@@ -14,20 +14,26 @@ use clap::Args;
 use self::look::Source;
 use super::find::ProcessArgs;
 use crate::failure::Failure;
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct TopArgs {
     #[command(flatten)]
     process: ProcessArgs,
+    /// Look for a second, print the picture as text, and end; no terminal is needed.
+    #[arg(long)]
+    once: bool,
 }
 
 pub(crate) fn top(args: &TopArgs) -> Result<(), Failure> {
-    if !screen::is_terminal() {
+    if !args.once && !screen::is_terminal() {
         return Err(Failure::bad_input(
-            "top needs a terminal (allowed: `polypath ss` for once, `polypath control` for scripts)",
+            "top needs a terminal (allowed: --once, `polypath ss`, and `polypath control` for \
+             scripts)",
         ));
     }
     let sockets = args.process.sockets()?;
+    let sockets_are_none = sockets.is_empty();
     // Who is named has to be there.
     if args.process.process.is_some() {
         sockets.iter().try_for_each(|socket| super::find::look(socket).map(drop))?;
@@ -36,6 +42,12 @@ pub(crate) fn top(args: &TopArgs) -> Result<(), Failure> {
         Some(_) => Source::these(sockets),
         None => Source::all(super::find::folder()?),
     };
+    if args.once && sockets_are_none {
+        return Err(args.process.nobody());
+    }
+    if args.once {
+        return output::print_text(&screen::print_picture(source)?);
+    }
     screen::show(source, true)
 }
 

@@ -8,10 +8,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use polypath_control::message::Use;
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{CrosstermBackend, TestBackend};
+use ratatui::buffer::Cell;
 
 use super::draw::draw;
 use super::look::{News, Source, set_path};
@@ -20,6 +21,11 @@ use crate::failure::Failure;
 
 /// How long keys are waited for before the picture is drawn again.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long is looked for one picture, and its size.
+const ONCE: Duration = Duration::from_millis(1400);
+const COLUMNS: u16 = 80;
+const ROWS: u16 = 30;
 
 /// Whether pictures can be drawn.
 pub(super) fn is_terminal() -> bool {
@@ -38,8 +44,9 @@ impl Screen {
         if reads_keys {
             crossterm::terminal::enable_raw_mode()?;
         }
-        crossterm::execute!(terminal.backend_mut(), EnterAlternateScreen)?;
-        terminal.clear()?;
+        // Terminal::clear would ask where the cursor is, which not every terminal says.
+        let all = Clear(ClearType::All);
+        crossterm::execute!(terminal.backend_mut(), EnterAlternateScreen, all)?;
         Ok(Self { terminal, reads_keys })
     }
 }
@@ -80,6 +87,26 @@ fn run(source: Source, reads_keys: bool, ended: &AtomicBool) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The picture after a second, as text of 80 columns: rates want two looks.
+pub(super) fn print_picture(source: Source) -> Result<String, Failure> {
+    let failed = |error| Failure::run_failed(format!("picture: {error}"));
+    let news = source.watch();
+    let mut model = Model::default();
+    let until = Instant::now() + ONCE;
+    while Instant::now() < until && (take_news(&news, &mut model) || model.processes() > 0) {
+        std::thread::sleep(TICK);
+    }
+    let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS)).map_err(failed)?;
+    terminal.draw(|frame| draw(frame, &model)).map_err(failed)?;
+    let buffer = terminal.backend().buffer();
+    let cells = buffer.content().chunks(usize::from(COLUMNS));
+    let line = |cells: &[Cell]| cells.iter().map(Cell::symbol).collect::<String>();
+    let lines: Vec<String> = cells.map(|cells| line(cells).trim_end().to_owned()).collect();
+    // The last line is that of keys.
+    let shown = lines.get(..lines.len().saturating_sub(1)).unwrap_or_default();
+    Ok(shown.join("\n").trim_end().to_owned() + "\n")
 }
 
 /// Whether there may be more.

@@ -61,7 +61,7 @@ fn status(seconds: u64) -> Status {
                 {"stream": 3, "waits": 0.71, "for": "acknowledgement", "path": "wwan0",
                  "unsent": 0, "unacknowledged": 64_000},
                 {"stream": 1, "waits": 0.02, "for": "sending", "unsent": 3_400_000,
-                 "unacknowledged": 0}
+                 "unsent_for": 0.02, "unacknowledged": 0}
             ],
             "limits": [
                 {"limit": "congestion", "path": "eth0", "seconds": 0.9 * seconds as f64},

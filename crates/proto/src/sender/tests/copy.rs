@@ -76,6 +76,19 @@ fn an_acknowledgement_is_credited_to_the_transmission_that_was_expected_last() {
 }
 
 #[test]
+fn a_copy_that_was_faster_than_ever_measures_no_other_path() {
+    let mut rig = rig();
+    rig.send(&[2]);
+    assert_eq!(rig.copy(2, 0), Some(4));
+    // A millisecond before either could be answered.
+    rig.wait(39);
+    rig.sack(0, 4, &[]);
+    assert_eq!((acked(&rig, 0), acked(&rig, 2)), (SIZE, 0));
+    assert_eq!(rig.path_outcome(PathId(2)).rtt, None);
+    assert_eq!(rig.paths.get(PathId(2)).unwrap().rtt_probe.map(|probe| probe.tsn), None);
+}
+
+#[test]
 fn what_a_timeout_loses_is_not_sent_again_while_a_copy_is_in_flight() {
     let mut rig = rig();
     rig.send(&[0, 0]);
