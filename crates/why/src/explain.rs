@@ -1,7 +1,7 @@
 //! From the records of both ends to what data waited for.
 
 use core::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chunks::Chunks;
 use crate::clocks::align;
@@ -57,26 +57,40 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
     };
     let Waits { charges, stays } = walk(&known, receiver);
     let labels = chunks.0.iter().filter_map(|chunk| chunk.label);
-    let bytes = labels.map(|label| u64::from(label.bytes)).sum();
-    let sent = chunks.0.iter().flat_map(|chunk| &chunk.transmissions);
-    let paths: BTreeSet<u8> = sent.map(|one| one.path).collect();
+    let bytes: u64 = labels.map(|label| u64::from(label.bytes)).sum();
     if bytes == 0 {
         return None;
     }
     let sums = Sums::of(&charges);
-    let mut charged: Vec<Charged> = sums.accounts.iter().map(charged_of).collect();
-    charged.sort_by_key(|one| Reverse((one.measure.time_ns, one.measure.byte_time_ns)));
     Some(Direction {
         from: sender.host.clone(),
         to: receiver.host.clone(),
         bytes,
         over_ns: (sender.sent.first().map_or(0, |sent| sent.at), receiver.until),
         whole: measure(whole(&stays)),
-        charged,
+        charged: most_first(&sums),
         episodes: worst_episodes(&sums.spans, &charges, EPISODES),
-        paths: paths.into_iter().map(|path| (path, name_path(sender, path))).collect(),
+        paths: name_paths(sender, receiver, &names, &chunks),
         spans: sums.spans,
     })
+}
+
+fn most_first(sums: &Sums) -> Vec<Charged> {
+    let mut charged: Vec<Charged> = sums.accounts.iter().map(charged_of).collect();
+    charged.sort_by_key(|one| Reverse((one.measure.time_ns, one.measure.byte_time_ns)));
+    charged
+}
+
+/// Of those that carried data.
+fn name_paths(
+    sender: &End,
+    receiver: &End,
+    names: &PathNames,
+    chunks: &Chunks,
+) -> BTreeMap<u8, String> {
+    let sent = chunks.0.iter().flat_map(|chunk| &chunk.transmissions);
+    let paths: BTreeSet<u8> = sent.map(|one| one.path).collect();
+    paths.into_iter().map(|path| (path, name_path(sender, receiver, names, path))).collect()
 }
 
 const fn measure(sum: Sum) -> Measure {
@@ -87,8 +101,15 @@ fn charged_of((&(path, cause), &sum): (&(u8, Cause), &Sum)) -> Charged {
     Charged { path, cause, measure: measure(sum) }
 }
 
-fn name_path(sender: &End, path: u8) -> String {
-    match sender.addresses.get(&path) {
+/// The addresses of a path of the sender, as either end wrote them.
+fn name_path(sender: &End, receiver: &End, names: &PathNames, path: u8) -> String {
+    let own = || sender.addresses.get(&path).cloned();
+    let theirs = || {
+        let mut all = receiver.addresses.iter();
+        let (_, (local, remote)) = all.find(|(came, _)| names.name(**came) == path)?;
+        Some((remote.clone(), local.clone()))
+    };
+    match own().or_else(theirs) {
         Some((local, remote)) => format!("{local} - {remote}"),
         None => format!("path {path}"),
     }
