@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::end::{End, Received};
+use crate::end::{End, Received, SentChunk};
 use crate::line::{Arrived, Fate};
 
 /// A chunk, by all that both ends saw of it.
@@ -24,6 +24,8 @@ pub(crate) struct Transmission {
     /// As the sender counts paths.
     pub(crate) path: u8,
     pub(crate) sent: u64,
+    /// Bytes of data in its packet, as far as can be told.
+    pub(crate) size: u64,
     /// When it was declared lost.
     pub(crate) lost: Option<u64>,
     pub(crate) arrival: Option<Arrival>,
@@ -35,6 +37,8 @@ pub(crate) struct Arrival {
     /// As the receiver counts paths.
     pub(crate) path: u8,
     pub(crate) at: u64,
+    /// Bytes of data in its packet.
+    pub(crate) size: u64,
     /// There was no room for it.
     pub(crate) refused: bool,
 }
@@ -67,16 +71,36 @@ impl Chunks {
 
 fn note_sent(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     let mut extender = sender.extender_of_sent();
-    for sent in &sender.sent {
+    let together = |sent: &SentChunk| (sent.at, sent.path, u64::from(sent.bytes));
+    let sizes = sum_together(sender.sent.iter().map(together));
+    for (sent, size) in sender.sent.iter().zip(sizes) {
         let chunk = chunks.entry(extender.extend(sent.tsn)).or_default();
         chunk.stream = sent.stream.unwrap_or(chunk.stream);
         chunk.transmissions.push(Transmission {
             path: sent.path,
             sent: sent.at,
+            size,
             lost: None,
             arrival: None,
         });
     }
+}
+
+/// Of each of these (when, path, bytes) the bytes of its neighbours with the same time and path: one
+/// packet, or a burst of them.
+fn sum_together(all: impl Iterator<Item = (u64, u8, u64)>) -> Vec<u64> {
+    let mut sums: Vec<u64> = Vec::new();
+    let (mut first, mut sum, mut of) = (0, 0, None);
+    for (place, (at, path, bytes)) in all.enumerate() {
+        if of.replace((at, path)) != Some((at, path)) {
+            sums.get_mut(first..).unwrap_or_default().fill(sum);
+            (first, sum) = (place, 0);
+        }
+        sum += bytes;
+        sums.push(sum);
+    }
+    sums.get_mut(first..).unwrap_or_default().fill(sum);
+    sums
 }
 
 /// The latest transmission on that path is the one that was lost.
@@ -106,14 +130,19 @@ fn declare_lost(at: u64, path: u8, chunk: Option<&mut Chunk>) {
 
 fn note_arrived(receiver: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     let mut extender = receiver.extender_of_received();
-    for (at, event) in &receiver.received {
-        let Received::Arrived(arrived) = event else { continue };
+    let arrived = |(at, event): &(u64, Received)| match event {
+        Received::Arrived(arrived) => Some((*at, *arrived)),
+        _ => None,
+    };
+    let all = || receiver.received.iter().filter_map(arrived);
+    let sizes = sum_together(all().map(|(at, one)| (at, one.path, u64::from(one.bytes))));
+    for ((at, arrived), size) in all().zip(sizes) {
         let chunk = chunks.entry(extender.extend(arrived.tsn)).or_default();
         let refused = arrived.fate == Fate::NoRoom;
-        chunk.arrivals.push(Arrival { path: arrived.path, at: *at, refused });
+        chunk.arrivals.push(Arrival { path: arrived.path, at, size, refused });
         if chunk.label.is_none() {
             chunk.stream = arrived.stream;
-            chunk.label = Some(*arrived);
+            chunk.label = Some(arrived);
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) struct SentChunk {
     pub(crate) at: u64,
     pub(crate) path: u8,
     pub(crate) tsn: u32,
+    pub(crate) bytes: u32,
     /// A copy does not tell.
     pub(crate) stream: Option<u16>,
 }
@@ -75,8 +76,8 @@ impl End {
         match event {
             Event::Associated { own, peer } => self.begin(own, peer),
             Event::Path { path, local, remote } => _ = self.addresses.insert(path, (local, remote)),
-            Event::Sent { path, tsn, stream } => {
-                self.sent.push(SentChunk { at, path, tsn, stream });
+            Event::Sent { path, tsn, bytes, stream } => {
+                self.sent.push(SentChunk { at, path, tsn, bytes, stream });
             }
             Event::Lost { path, tsn } => self.lost.push((at, path, tsn)),
             Event::Round { idle } => self.rounds.push((at, idle)),

@@ -9,17 +9,20 @@
 //! Once its message is deliverable, a chunk waits for the [application](Cause::Application) of its
 //! receiver; this is charged to the path it came on.
 //!
-//! Before, it waits for the first chunk that is missing: in the order of its stream, or of its
-//! message if that is unordered. What the missing chunk did meanwhile is what is waited for. A path
-//! needs some time for any packet, its *floor*: the least one-way delay that a chunk had on it
-//! within 30 s before or after.
+//! Before, it waits for chunks that are missing: before it in the order of its stream, or of its
+//! message. It goes on when the last of them arrives, however many came meanwhile; so what became of
+//! that one is what was waited for. If none completes it, because its sender gave the missing ones
+//! up or the trace ends, it is the first of them. A path needs some time for any packet, its
+//! *floor*: the least one-way delay that a packet of its size had on it within 30 s before or after.
 //!
-//! - It was sent first at `s` on path `p`. Until `s` plus the floor of `p` it cannot be here:
-//!   [reordering](Cause::Reordering), charged to `p`, which is slower than the path of what waits.
-//! - But what comes *before* it in its message, and is here, does not wait for another path: it
-//!   waits for the sender. What the missing chunk was sent later than the one before it is
-//!   [window](Cause::Window): the peer's window or the congestion window was closed, or packets
-//!   were paced. It is [application](Cause::Application) if the sender had nothing more to send.
+//! - The missing chunk was sent first at `s` on path `p`. Until `s` plus the floor of `p` it cannot
+//!   be here: [reordering](Cause::Reordering), charged to `p`, which is slower than the path of what
+//!   waits.
+//! - But if what waits comes *before* it in its message, it does not wait for another path alone: it
+//!   waits for the sender. By what the missing chunk was sent later than it,
+//!   [window](Cause::Window) is charged: the peer's window or the congestion window was closed, or
+//!   packets were paced. It is [application](Cause::Application) if the sender had nothing more to
+//!   send.
 //! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do
 //!   this, and everything else that delays some packets of a path and not others.
 //! - If it did not arrive, it is late until it should have come, with the delay of its nearest
@@ -49,6 +52,7 @@ mod chunks;
 mod clocks;
 mod end;
 mod error;
+mod explain;
 mod explanation;
 mod floor;
 mod groups;
@@ -63,8 +67,7 @@ mod tsn;
 mod waiting;
 
 pub use error::WhyError;
-pub use explanation::{
-    Cause, Charged, Clocks, Direction, Episode, Explanation, Measure, Span, explain,
-};
+pub use explain::explain;
+pub use explanation::{Cause, Charged, Clocks, Direction, Episode, Explanation, Measure, Span};
 pub use text::{advice, describe};
 pub use trace::Trace;

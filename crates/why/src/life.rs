@@ -14,55 +14,49 @@ pub(crate) struct Step {
 
 /// Steps that end with one for ever.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Life {
-    /// For what comes before it in the order of its group.
-    pub(crate) before: Vec<Step>,
-    /// For what comes behind.
-    pub(crate) behind: Vec<Step>,
-}
+pub(crate) struct Life(Vec<Step>);
 
 /// When the sender ended attempts to send, and whether it had nothing more.
 pub(crate) type Rounds = [(u64, bool)];
 
 impl Life {
-    /// Of `chunk`, whose forerunner in its group is `previous`.
-    pub(crate) fn of(
-        chunk: &Chunk,
-        previous: Option<&Chunk>,
-        floors: &Floors,
-        rounds: &Rounds,
-    ) -> Self {
+    /// Of a chunk that something waits for.
+    pub(crate) fn of(chunk: &Chunk, floors: &Floors) -> Self {
         let Some(first) = chunk.transmissions.first() else {
-            return Self::unsent(chunk, previous, rounds);
+            // The sender's trace does not have it: no more is known than that it was not here.
+            let path = chunk.arrivals.first().map_or(0, |came| came.path);
+            return Self(vec![Step { until: u64::MAX, path, cause: Cause::Queue }]);
         };
-        let here = first.sent.saturating_add(floors.floor(first.path, first.sent));
+        let here = first.sent.saturating_add(floors.floor(first.path, first.sent, first.size));
         let reordering = Step { until: here, path: first.path, cause: Cause::Reordering };
-        let mut behind = Steps(vec![reordering]);
-        behind.add_transmissions(chunk, floors);
-        let mut before = behind.0.clone();
-        let sent_before = previous.and_then(|previous| previous.transmissions.first());
-        if let Some(at) = sent_before.map(|one| one.sent).filter(|at| *at < first.sent) {
-            let due = at.saturating_add(floors.floor(first.path, first.sent));
-            let cause = held_back(rounds, at, first.sent);
-            let held = Step { until: here, path: first.path, cause };
-            before.splice(..1, [Step { until: due, ..reordering }, held]);
-        }
-        Self { before, behind: behind.0 }
+        let mut steps = Steps(vec![reordering]);
+        steps.add_transmissions(chunk, floors);
+        Self(steps.0)
     }
 
-    /// It was never sent, as far as the trace goes.
-    fn unsent(chunk: &Chunk, previous: Option<&Chunk>, rounds: &Rounds) -> Self {
-        let known = previous.and_then(|previous| previous.transmissions.last());
-        let path = known.map(|one| one.path);
-        let came = chunk.arrivals.first().map(|came| came.path);
-        let cause = match known {
-            _ if came.is_some() => Cause::Queue,
-            Some(one) => held_back(rounds, one.sent, u64::MAX),
-            None => Cause::Window,
-        };
-        let path = came.or(path).unwrap_or(0);
-        let steps = vec![Step { until: u64::MAX, path, cause }];
-        Self { before: steps.clone(), behind: steps }
+    /// What is charged to what waits for `chunk`, whose life this is. `earlier`: what waits, where
+    /// it comes before `chunk` in their order and so waits for the sender, too.
+    pub(crate) fn steps(
+        &self,
+        chunk: &Chunk,
+        earlier: Option<&Chunk>,
+        floors: &Floors,
+        rounds: &Rounds,
+    ) -> impl Iterator<Item = Step> {
+        let first = chunk.transmissions.first();
+        let since = earlier.and_then(|earlier| earlier.transmissions.first());
+        let held = first.zip(since).filter(|(first, since)| since.sent < first.sent);
+        let due = held.map(|(first, since)| Step {
+            until: since.sent.saturating_add(floors.floor(first.path, first.sent, first.size)),
+            path: first.path,
+            cause: Cause::Reordering,
+        });
+        let cause = held.map(|(first, since)| held_back(rounds, since.sent, first.sent));
+        let own = self.0.iter().enumerate().map(move |(at, step)| match cause {
+            Some(cause) if at == 0 => Step { cause, ..*step },
+            _ => *step,
+        });
+        due.into_iter().chain(own)
     }
 }
 
@@ -75,11 +69,11 @@ fn held_back(rounds: &Rounds, from: u64, to: u64) -> Cause {
     }
 }
 
-/// What waits for a chunk that does not come at all, behind `last` of its group.
-pub(crate) fn wait_for_more(last: &Chunk, rounds: &Rounds) -> Step {
-    let sent = last.transmissions.last();
+/// Path and cause of what waits, as `chunk` does, for something that was never sent.
+pub(crate) fn wait_for_more(chunk: &Chunk, rounds: &Rounds) -> (u8, Cause) {
+    let sent = chunk.transmissions.last();
     let cause = sent.map_or(Cause::Window, |one| held_back(rounds, one.sent, u64::MAX));
-    Step { until: u64::MAX, path: sent.map_or(0, |one| one.path), cause }
+    (sent.map_or(0, |one| one.path), cause)
 }
 
 struct Steps(Vec<Step>);
@@ -98,7 +92,11 @@ impl Steps {
         let mut debt = None;
         for (at, one) in all.iter().enumerate() {
             if let Some((path, cause)) = debt {
-                self.add(one.sent.saturating_add(floors.floor(one.path, one.sent)), path, cause);
+                self.add(
+                    one.sent.saturating_add(floors.floor(one.path, one.sent, one.size)),
+                    path,
+                    cause,
+                );
             }
             let next = all.get(at + 1);
             debt = Some(match one.arrival {
@@ -123,7 +121,7 @@ impl Steps {
     }
 
     fn add_loss(&mut self, one: &Transmission, next: Option<&Transmission>, floors: &Floors) {
-        let due = one.sent.saturating_add(floors.expected(one.path, one.sent));
+        let due = one.sent.saturating_add(floors.expected(one.path, one.sent, one.size));
         let again = next.map_or(u64::MAX, |next| next.sent);
         self.add(due.min(again), one.path, Cause::Queue);
         let noticed = one.lost.unwrap_or(again).min(again);

@@ -44,7 +44,7 @@ pub(crate) struct Line<'a> {
 pub(crate) enum Event {
     Associated { own: u32, peer: u32 },
     Path { path: u8, local: String, remote: String },
-    Sent { path: u8, tsn: u32, stream: Option<u16> },
+    Sent { path: u8, tsn: u32, bytes: u32, stream: Option<u16> },
     Lost { path: u8, tsn: u32 },
     Round { idle: bool },
     Rtt { path: u8, sample: u64 },
@@ -98,7 +98,8 @@ impl<'a> Line<'a> {
                 remote: self.need(self.remote.as_deref(), "remote")?.to_owned(),
             },
             "sent" | "copied" => {
-                Event::Sent { path: self.path()?, tsn: self.tsn()?, stream: self.stream }
+                let bytes = self.need(self.bytes, "bytes")?;
+                Event::Sent { path: self.path()?, tsn: self.tsn()?, bytes, stream: self.stream }
             }
             "chunk_lost" => Event::Lost { path: self.path()?, tsn: self.tsn()? },
             "round" => Event::Round { idle: self.need(self.stop.as_deref(), "stop")? == "no_data" },

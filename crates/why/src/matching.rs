@@ -62,7 +62,7 @@ pub(crate) fn match_arrivals(chunks: &mut Chunks, names: &PathNames) {
             let all = &mut chunk.transmissions;
             let at = all.iter().rposition(on_path).or_else(|| all.iter().rposition(could));
             if let Some(one) = at.and_then(|at| all.get_mut(at)) {
-                one.arrival = Some(*came);
+                (one.arrival, one.size) = (Some(*came), came.size);
             }
         }
     }

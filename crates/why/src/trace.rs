@@ -82,7 +82,7 @@ mod tests {
         for (text, words) in [
             ("x\n", "t.jsonl, line 1: no trace event: expected value"),
             (&format!("{good}{{\"flow\":1}}\n"), "line 2: no trace event: invalid type"),
-            (&good.replace("group\"", "sent\""), "event \"sent\" without tsn"),
+            (&good.replace("group\"", "sent\""), "event \"sent\" without bytes"),
             (good.trim_end(), "line 1: the line ends in its midst"),
             (&"x".repeat(1 << 21), "line 1: too long a line"),
             (&good.replace(":1,", ":-1,"), "line 1: no trace event: invalid value"),

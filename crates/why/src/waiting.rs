@@ -7,7 +7,7 @@ use crate::end::{End, Received};
 use crate::explanation::Cause;
 use crate::floor::Floors;
 use crate::groups::Groups;
-use crate::life::{Life, Rounds, Step, wait_for_more};
+use crate::life::{Life, Rounds, wait_for_more};
 use crate::line::Fate;
 use crate::matching::PathNames;
 use crate::tsn::Extender;
@@ -20,7 +20,7 @@ pub(crate) struct Charge {
     pub(crate) bytes: u64,
     pub(crate) path: u8,
     pub(crate) cause: Cause,
-    /// The chunk that is waited for, or that waits; as on the wire.
+    /// The chunk that is waited for; with the cause application, that waits. As on the wire.
     pub(crate) tsn: u32,
 }
 
@@ -57,6 +57,8 @@ pub(crate) fn walk(known: &Known<'_>, receiver: &End) -> Waits {
         groups: (0..known.groups.members.len()).map(|_| Group::default()).collect(),
         waiting: BTreeMap::new(),
         ready: BTreeMap::new(),
+        latest: None,
+        life: None,
         waits: Waits::default(),
     };
     for (at, event) in &receiver.received {
@@ -73,6 +75,10 @@ struct Walk<'a> {
     waiting: BTreeMap<usize, Here>,
     /// Those that are deliverable, by the TSN of their message.
     ready: BTreeMap<u64, Vec<(Here, u64)>>,
+    /// The chunk that arrived last, and when.
+    latest: Option<(usize, u64)>,
+    /// The chunk that was waited for last, and what became of it.
+    life: Option<(usize, Life)>,
     waits: Waits,
 }
 
@@ -86,21 +92,15 @@ struct Here {
     path: u8,
 }
 
+/// Where a group stands.
 #[derive(Debug, Default)]
 struct Group {
-    /// Up to when its waits are charged.
-    since: u64,
     /// The first place behind all that came in order, or was passed over.
     top: usize,
     /// Places before it whose chunks were dropped again.
     holes: BTreeSet<usize>,
     /// Places of what waits.
     places: BTreeSet<usize>,
-    /// Bytes that wait before `top`, and behind it.
-    before: u64,
-    behind: u64,
-    /// The chunk that was looked at last, and what became of it.
-    life: Option<(usize, Life)>,
 }
 
 impl Walk<'_> {
@@ -158,32 +158,29 @@ impl Walk<'_> {
         self.known.groups.of.get(position).copied().unwrap_or_default()
     }
 
+    fn member(&self, group: usize, place: usize) -> Option<usize> {
+        self.known.groups.members.get(group)?.get(place).copied()
+    }
+
     fn arrive(&mut self, position: usize, here: Here) {
         let (group, place) = self.place(position);
         if self.waiting.contains_key(&position) {
             return;
         }
-        self.charge_group(group, here.since);
         self.waiting.insert(position, here);
+        self.latest = Some((position, here.since));
         let Some(own) = self.groups.get_mut(group) else { return };
         own.places.insert(place);
-        if place < own.top {
-            own.holes.remove(&place);
-            own.before += here.bytes;
-        } else {
-            own.behind += here.bytes;
-        }
+        own.holes.remove(&place);
         self.raise_top(group);
     }
 
     /// The next places whose chunks are here come in order.
     fn raise_top(&mut self, group: usize) {
-        let Some(own) = self.groups.get_mut(group) else { return };
         let members = self.known.groups.members.get(group).map_or(&[][..], |members| members);
-        while let Some(here) = members.get(own.top).and_then(|at| self.waiting.get(at)) {
+        let Some(own) = self.groups.get_mut(group) else { return };
+        while members.get(own.top).is_some_and(|at| self.waiting.contains_key(at)) {
             own.top += 1;
-            own.behind -= here.bytes;
-            own.before += here.bytes;
         }
     }
 
@@ -195,7 +192,9 @@ impl Walk<'_> {
         let range = self.waiting.range(from..to.max(from));
         let positions: Vec<usize> = range.map(|(at, _)| *at).collect();
         for &position in &positions {
-            if let Some(here) = self.take_out(at, position) {
+            let last = self.completed_by(at, position).or_else(|| self.first_missing(position));
+            if let Some(here) = self.take_out(position) {
+                self.charge_wait(here, position, last, at);
                 self.ready.entry(key).or_default().push((here, at));
             }
         }
@@ -205,14 +204,27 @@ impl Walk<'_> {
         }
     }
 
+    /// The chunk of the same group whose arrival at `at` made the one at `position` deliverable.
+    fn completed_by(&self, at: u64, position: usize) -> Option<usize> {
+        let (latest, _) = self.latest.filter(|(_, when)| *when == at)?;
+        (self.place(latest).0 == self.place(position).0).then_some(latest)
+    }
+
+    /// What the chunk at `position` waits for first; none: for more of its message, of which there
+    /// is no trace.
+    fn first_missing(&self, position: usize) -> Option<usize> {
+        let (group, _) = self.place(position);
+        let own = self.groups.get(group)?;
+        self.member(group, own.holes.first().copied().unwrap_or(own.top))
+    }
+
     /// Nothing at or before `place` is waited for any more.
     fn pass_over(&mut self, group: usize, place: usize, at: u64) {
         let Some(own) = self.groups.get_mut(group) else { return };
         own.holes = own.holes.split_off(&(place + 1));
         let left: Vec<usize> = own.places.range(..place).copied().collect();
         for place in left {
-            let members = self.known.groups.members.get(group);
-            if let Some(position) = members.and_then(|members| members.get(place)).copied() {
+            if let Some(position) = self.member(group, place) {
                 self.drop_chunk(at, position);
             }
         }
@@ -223,19 +235,17 @@ impl Walk<'_> {
     }
 
     /// Takes a chunk out of those that wait.
-    fn take_out(&mut self, at: u64, position: usize) -> Option<Here> {
+    fn take_out(&mut self, position: usize) -> Option<Here> {
         let (group, place) = self.place(position);
-        self.charge_group(group, at);
-        let here = self.waiting.remove(&position)?;
-        let own = self.groups.get_mut(group)?;
-        own.places.remove(&place);
-        let side = if place < own.top { &mut own.before } else { &mut own.behind };
-        *side -= here.bytes;
-        Some(here)
+        self.groups.get_mut(group)?.places.remove(&place);
+        self.waiting.remove(&position)
     }
 
+    /// A chunk goes that was never deliverable.
     fn drop_chunk(&mut self, at: u64, position: usize) {
-        if let Some(here) = self.take_out(at, position) {
+        let missing = self.first_missing(position);
+        if let Some(here) = self.take_out(position) {
+            self.charge_wait(here, position, missing, at);
             self.stay(here, at);
         }
     }
@@ -270,34 +280,29 @@ impl Walk<'_> {
         }
     }
 
-    /// Charges what waits in a group, up to `at`, to what it waits for.
-    fn charge_group(&mut self, group: usize, at: u64) {
-        let Some(own) = self.groups.get_mut(group) else { return };
-        let from = core::mem::replace(&mut own.since, at);
-        let (before, behind) = (own.before, own.behind);
-        if at <= from || before + behind == 0 {
+    /// The chunk at `position` waited up to `until` for the one at `missing`.
+    fn charge_wait(&mut self, here: Here, position: usize, missing: Option<usize>, until: u64) {
+        let Here { since: mut from, bytes, .. } = here;
+        if until <= from || bytes == 0 {
             return;
         }
-        let blocker = own.holes.first().copied().unwrap_or(own.top);
-        let life = match own.life.take() {
-            Some((of, life)) if of == blocker => life,
-            _ => self.life_of(group, blocker),
+        let Known { chunks, floors, rounds, .. } = self.known;
+        let (Some(own), missing) = (chunks.0.get(position), missing.filter(|at| *at != position))
+        else {
+            return;
         };
-        let members = self.known.groups.members.get(group).map_or(&[][..], |members| members);
-        let missing = members.get(blocker).and_then(|at| self.known.chunks.0.get(*at));
-        let tsn = missing.or_else(|| self.known.chunks.0.get(*members.last()?));
-        let tsn = tsn.map_or(0, |chunk| chunk.tsn as u32);
-        for (bytes, steps) in [(before, &life.before), (behind, &life.behind)] {
-            self.charge_steps(from, at, bytes, steps, tsn);
-        }
-        if let Some(own) = self.groups.get_mut(group) {
-            own.life = Some((blocker, life));
-        }
-    }
-
-    fn charge_steps(&mut self, from: u64, until: u64, bytes: u64, steps: &[Step], tsn: u32) {
-        let mut from = from;
-        for step in steps {
+        let awaited = missing.and_then(|at| Some((at, chunks.0.get(at)?)));
+        let Some((at, awaited)) = awaited else {
+            let (path, cause) = wait_for_more(own, rounds);
+            return self.charge(Charge { from, until, bytes, path, cause, tsn: here.tsn });
+        };
+        let life = match self.life.take() {
+            Some((of, life)) if of == at => life,
+            _ => Life::of(awaited, floors),
+        };
+        let tsn = awaited.tsn as u32;
+        let behind = at < position;
+        for step in life.steps(awaited, (!behind).then_some(own), floors, rounds) {
             let end = step.until.min(until);
             if end > from {
                 let (path, cause) = (step.path, step.cause);
@@ -305,20 +310,6 @@ impl Walk<'_> {
                 from = end;
             }
         }
-    }
-
-    fn life_of(&self, group: usize, place: usize) -> Life {
-        let Known { chunks, floors, rounds, .. } = self.known;
-        let members = self.known.groups.members.get(group).map_or(&[][..], |members| members);
-        let chunk = |place: usize| members.get(place).and_then(|at| chunks.0.get(*at));
-        let previous = place.checked_sub(1).and_then(chunk);
-        match (chunk(place), previous) {
-            (Some(missing), previous) => Life::of(missing, previous, floors, rounds),
-            (None, Some(last)) => {
-                let steps = vec![wait_for_more(last, rounds)];
-                Life { before: steps.clone(), behind: steps }
-            }
-            (None, None) => Life::default(),
-        }
+        self.life = Some((at, life));
     }
 }

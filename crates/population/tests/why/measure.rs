@@ -12,7 +12,6 @@ use crate::fault::{Fault, calm_network};
 /// Waiting that a fault added to a draw, byte-seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Score {
-    pub(crate) number: u64,
     /// Charged to its path and cause.
     pub(crate) right: f64,
     /// Charged elsewhere.
@@ -36,7 +35,7 @@ pub(crate) fn score_draw(population: Population, number: u64, fault: Fault) -> O
     let mut faulty = calm.clone();
     fault.inject(&mut faulty);
     let (before, after) = (charged_in(&calm), charged_in(&faulty));
-    let mut score = Score { number, right: 0.0, wrong: 0.0, elsewhere: Vec::new() };
+    let mut score = Score { right: 0.0, wrong: 0.0, elsewhere: Vec::new() };
     for (&(path, cause), &charged) in &after {
         let more = charged - before.get(&(path, cause)).copied().unwrap_or(0.0);
         if cause == fault.cause() && fault.path().is_none_or(|own| own == path) {
@@ -54,12 +53,16 @@ fn charged_in(scenario: &Scenario) -> Charged {
     let mut file = Vec::new();
     let recording = Recording { trace: Some(&mut file), ..Recording::default() };
     run(scenario, scenario.seeds.first, recording, &mut |_| ()).expect("a run");
+    charged_by(&file).into_iter().map(|(key, charged)| (key, charged as f64 / 1e9)).collect()
+}
+
+/// Byte-nanoseconds by path and cause, of the direction with most data.
+pub(crate) fn charged_by(file: &[u8]) -> BTreeMap<(u8, Cause), u128> {
     let mut trace = Trace::default();
-    trace.read("run", &file[..]).expect("a trace");
+    trace.read("run", file).expect("a trace");
     let explanation = explain(&trace, None).expect("both ends");
     let data = explanation.directions.into_iter().max_by_key(|way| way.bytes).expect("data");
     let sum: u128 = data.charged.iter().map(|one| one.measure.byte_time_ns).sum();
     assert_eq!(sum, data.whole.byte_time_ns, "the sum is the whole");
-    let each = data.charged.iter();
-    each.map(|one| ((one.path, one.cause), one.measure.byte_time_ns as f64 / 1e9)).collect()
+    data.charged.iter().map(|one| ((one.path, one.cause), one.measure.byte_time_ns)).collect()
 }
