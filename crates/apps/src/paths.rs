@@ -83,12 +83,25 @@ pub fn left_out(local: &[LocalAddress], hosts: &str, paths: &[(IpAddr, IpAddr)])
     if paths.is_empty() {
         return Vec::new();
     }
+    let all = list_left_out(local, hosts, paths).into_iter();
+    all.map(|(name, why)| format!("path {name}: none, {why}")).collect()
+}
+
+/// The same where there need not be any path: what each would have been called, and why it is none.
+pub(crate) fn list_left_out(
+    local: &[LocalAddress],
+    hosts: &str,
+    paths: &[(IpAddr, IpAddr)],
+) -> Vec<(String, &'static str)> {
+    let has_family = |ipv4: bool| paths.iter().any(|(_, to)| to.is_ipv4() == ipv4);
     let ours = local.iter().filter(|l| paths.iter().all(|(from, _)| *from != l.address));
     let ours = ours.map(|l| {
         let from = l.device.clone().unwrap_or_else(|| l.address.to_string());
-        let reached = paths.iter().any(|(_, to)| to.is_ipv4() == l.address.is_ipv4());
-        let why = if reached { "it has no counterpart there" } else { other_family(l.address) };
-        format!("path {from} -> {hosts}: none, {why}")
+        let why = match has_family(l.address.is_ipv4()) {
+            true => "it has no counterpart there",
+            false => other_family(l.address),
+        };
+        (format!("{from} -> {hosts}"), why)
     });
     let named = hosts.split(',').filter_map(|text| {
         let text = text.trim();
@@ -103,7 +116,7 @@ pub fn left_out(local: &[LocalAddress], hosts: &str, paths: &[(IpAddr, IpAddr)])
             (false, true) => "no IPv4 address is used here",
             (false, false) => "no IPv6 address is used here",
         };
-        format!("path to {to}: none, {why}")
+        (format!("to {to}"), why)
     });
     ours.chain(theirs).collect()
 }

@@ -238,7 +238,7 @@ fn default_assoc() -> Arc<AssocConfig> {
 
 impl Pairing {
     /// The pairs (local, remote).
-    pub(crate) fn pair_addresses(
+    pub fn pair_addresses(
         self,
         local: &[SocketAddr],
         remote: &[SocketAddr],
