@@ -83,19 +83,20 @@ pub fn left_out(local: &[LocalAddress], hosts: &str, paths: &[(IpAddr, IpAddr)])
     if paths.is_empty() {
         return Vec::new();
     }
-    let all = list_left_out(local, hosts, paths).into_iter();
+    let ours = ours_left_out(local, hosts, paths).into_iter();
+    let all = ours.chain(theirs_left_out(local, hosts, paths));
     all.map(|(name, why)| format!("path {name}: none, {why}")).collect()
 }
 
-/// The same where there need not be any path: what each would have been called, and why it is none.
-pub(crate) fn list_left_out(
+/// What the paths of addresses of ours would have been called that have none, and why they do not.
+pub(crate) fn ours_left_out(
     local: &[LocalAddress],
     hosts: &str,
     paths: &[(IpAddr, IpAddr)],
 ) -> Vec<(String, &'static str)> {
     let has_family = |ipv4: bool| paths.iter().any(|(_, to)| to.is_ipv4() == ipv4);
     let ours = local.iter().filter(|l| paths.iter().all(|(from, _)| *from != l.address));
-    let ours = ours.map(|l| {
+    let lines = ours.map(|l| {
         let from = l.device.clone().unwrap_or_else(|| l.address.to_string());
         let why = match has_family(l.address.is_ipv4()) {
             true => "it has no counterpart there",
@@ -103,13 +104,22 @@ pub(crate) fn list_left_out(
         };
         (format!("{from} -> {hosts}"), why)
     });
+    lines.collect()
+}
+
+/// The same of addresses of `hosts`.
+pub(crate) fn theirs_left_out(
+    local: &[LocalAddress],
+    hosts: &str,
+    paths: &[(IpAddr, IpAddr)],
+) -> Vec<(String, &'static str)> {
     let named = hosts.split(',').filter_map(|text| {
         let text = text.trim();
         let address = text.parse::<SocketAddr>().map(|at| at.ip());
         address.ok().or_else(|| text.trim_matches(['[', ']']).parse().ok())
     });
     let theirs = named.filter(|named: &IpAddr| paths.iter().all(|(_, to)| to != named));
-    let theirs = theirs.map(|to| {
+    let lines = theirs.map(|to| {
         let here = local.iter().any(|l| l.address.is_ipv4() == to.is_ipv4());
         let why = match (here, to.is_ipv4()) {
             (true, _) => "it has no counterpart here",
@@ -118,7 +128,7 @@ pub(crate) fn list_left_out(
         };
         (format!("to {to}"), why)
     });
-    ours.chain(theirs).collect()
+    lines.collect()
 }
 
 const fn other_family(address: IpAddr) -> &'static str {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::mtu::WIDEST;
 use super::report::{
     About, Dependence, Directly, Ecn, Finding, Lifetime, Mark, Marks, Mtu, Nat, Passage,
     PathReport, State,
@@ -86,6 +87,11 @@ fn advise_state(report: &PathReport, port: u16) -> Line {
                  that says so"
             ),
         ),
+        State::NotServed => fail(
+            About::Udp,
+            format!("UDP gets through, and nothing for us is there: {why}"),
+            format!("start `polypath serve` there, or say --port if its SCTP port is not {port}"),
+        ),
         State::Keys => fail(
             About::Identity,
             "UDP gets through, and the two ends agree on no keys".to_owned(),
@@ -123,7 +129,7 @@ fn advise_mtu(found: Mtu) -> Line {
     let Mtu { passes, device, complete } = found;
     let remedy = format!("say --mtu auto, or --mtu {passes}, at both ends");
     match device {
-        Some(device) if passes < device && (complete || passes < USUAL) => {
+        Some(device) if passes < device.min(WIDEST) && (complete || passes < USUAL) => {
             let what = format!("packets of {passes} bytes pass, and the device's {device} do not");
             warn(About::Mtu, what, remedy)
         }
@@ -234,12 +240,13 @@ mod tests {
         found.pop().unwrap()
     }
 
-    const STATES: [State; 7] = [
+    const STATES: [State; 8] = [
         State::Carries,
         State::NoPath,
         State::NoRoute,
         State::NoAnswer,
         State::Refused,
+        State::NotServed,
         State::Keys,
         State::Local,
     ];

@@ -10,7 +10,7 @@ use polypath_net::{
 
 use super::directly::try_directly;
 use super::echo::{Question, ask_all};
-use super::report::{Nat, PathReport, State};
+use super::report::{Mtu, Nat, PathReport, State};
 use super::visit::Visit;
 use super::{ecn, lifetime, mtu, nat};
 use crate::keys::peer_fingerprint;
@@ -20,6 +20,8 @@ use crate::paths;
 
 /// A mirror is asked for so many seconds, and for the longest wait beside.
 const SECONDS: u16 = 25;
+/// How long a mirror may take for all, whatever the server does.
+const REFLECTION: Duration = Duration::from_secs(18);
 /// How long an association may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -63,8 +65,8 @@ impl Setup {
     }
 }
 
-/// Looks at the path from `local` to `remote`. It takes about 15 s at most, beside
-/// [`Setup::patience`] and [`Setup::longest`].
+/// Looks at the path from `local` to `remote`. It takes 20 s at most beside [`Setup::patience`] and
+/// [`Setup::longest`], and two where nothing is lost.
 pub async fn examine(local: &LocalAddress, remote: SocketAddr, setup: &Setup) -> PathReport {
     let from = SocketAddr::new(local.address, 0);
     let name = paths::name_path(local.device.as_deref(), from, remote);
@@ -77,12 +79,15 @@ pub async fn examine(local: &LocalAddress, remote: SocketAddr, setup: &Setup) ->
         };
         return failed(state, error.to_string());
     }
-    let device = mtu::device_mtu(local, remote);
-    match connect(local, remote, setup).await {
+    let way = Way { local, remote, device: mtu::device_mtu(local, remote) };
+    match connect(way, setup).await {
         Ok((association, _endpoint)) => {
             let mut report = PathReport::new(name, State::Carries, None);
-            look_around(&mut report, &association, Way { local, remote, device }, setup).await;
+            look_around(&mut report, &association, way, setup).await;
             leave(&association).await;
+            if report.mtu.is_none() {
+                report.mtu = look_mutely(way, setup).await;
+            }
             report
         }
         Err((state @ (State::NoAnswer | State::Refused), why)) => {
@@ -102,8 +107,7 @@ struct Way<'a> {
 }
 
 async fn connect(
-    local: &LocalAddress,
-    remote: SocketAddr,
+    Way { local, remote, device }: Way<'_>,
     setup: &Setup,
 ) -> Result<(Arc<Association>, Endpoint), (State, String)> {
     let bound: Result<Endpoint, BindError> =
@@ -112,7 +116,8 @@ async fn connect(
     let from = endpoint.local_addresses();
     let path = from.first().map(|&local| FourTuple { local, remote });
     let paths: Vec<FourTuple> = path.into_iter().collect();
-    let connecting = endpoint.connect_paths(&paths, setup.port, setup.assoc.clone());
+    let assoc = Arc::new(mtu::bounded(&setup.assoc, device));
+    let connecting = endpoint.connect_paths(&paths, setup.port, assoc);
     match tokio::time::timeout(setup.patience, connecting).await {
         Ok(Ok(association)) => Ok((Arc::new(association), endpoint)),
         Ok(Err(error)) => Err(explain(&error, setup)),
@@ -134,7 +139,8 @@ fn explain(error: &ConnectError, setup: &Setup) -> (State, String) {
             let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
             (State::Refused, why.to_owned())
         }
-        other => (State::Refused, crate::shown::escape_remark(&other.to_string())),
+        // It may quote what the peer said.
+        other => (State::NotServed, crate::shown::escape_remark(&other.to_string())),
     }
 }
 
@@ -148,12 +154,26 @@ async fn look_around(
     report.peer = peer_fingerprint(association).map(|key| key.to_string());
     let width = mtu::watch(association, way.local.address, way.device);
     let mut found = Reflected::default();
-    let (mtu, ()) = tokio::join!(width, found.reflect(association, way, setup));
+    let limit = REFLECTION + setup.longest.unwrap_or_default();
+    let reflection = tokio::time::timeout(limit, found.reflect(association, way, setup));
+    let (mtu, reflected) = tokio::join!(width, reflection);
+    if reflected.is_err() {
+        found.no_mirror = Some("it took too long".to_owned());
+    }
     report.mtu = mtu;
     (report.nat, report.ecn, report.no_mirror) = (found.nat, found.ecn, found.no_mirror);
     let paths = association.paths();
     let srtt = paths.iter().filter_map(|path| path.stats.srtt).min();
     report.rtt_ms = srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
+}
+
+/// How wide the way is to a server of another kind, which ends the association as soon as
+/// something is said that it does not understand.
+async fn look_mutely(way: Way<'_>, setup: &Setup) -> Option<Mtu> {
+    let (association, _endpoint) = connect(way, setup).await.ok()?;
+    let mtu = mtu::watch(&association, way.local.address, way.device).await;
+    leave(&association).await;
+    mtu
 }
 
 /// What a mirror told.

@@ -21,9 +21,9 @@ pub const LONGEST: u16 = 300;
 /// Waits between nothing and the longest.
 const STEPS: u32 = 16;
 /// How long the packet may take.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(1200);
 /// After so many waits in a row without an answer the others are not tried.
-const SILENT: u32 = 3;
+const SILENT: u32 = 2;
 
 /// Tries waits up to `longest`; `tell` hears of each.
 pub(super) async fn measure(
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn the_time_is_between_the_last_answer_and_the_first_silence() {
         let between = Lifetime { open_s: Some(2.0), closed_s: Some(3.0) };
-        assert_eq!(found(&[true, true, false, false, false, true]), (between, 5));
+        assert_eq!(found(&[true, true, false, false, true]), (between, 4));
         let always = Lifetime { open_s: Some(3.0), closed_s: None };
         assert_eq!(found(&[true, false, true]), (always, 3), "a packet was lost");
         let never = Lifetime { open_s: None, closed_s: Some(1.0) };
-        assert_eq!(found(&[false; 16]), (never, 3));
+        assert_eq!(found(&[false; 16]), (never, 2));
     }
 
     #[test]

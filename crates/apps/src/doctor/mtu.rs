@@ -4,7 +4,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use polypath_net::{Association, LocalAddress, MtuState, PathMtuDiscovery, PathMtuStats};
+use polypath_net::{
+    AssocConfig, Association, LocalAddress, MtuState, PathMtuDiscovery, PathMtuStats,
+};
 use tokio::time::Instant;
 
 use super::report::Mtu;
@@ -13,12 +15,23 @@ use crate::place;
 
 /// How long the search may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// No network device but loopback sends more, bytes.
+pub(super) const WIDEST: u32 = 9216;
+/// Of the first device of every host.
+const LOOPBACK: u32 = 1;
 /// How often is looked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A search that ends sooner than one beside data may: two lost probes are enough.
 pub(super) fn discovery() -> PathMtuDiscovery {
     PathMtuDiscovery { max_probes: 2, ..PathMtuDiscovery::default() }
+}
+
+/// A stack that tries no more than what the device sends.
+pub(super) fn bounded(assoc: &AssocConfig, device: Option<u32>) -> AssocConfig {
+    let max = device.unwrap_or(WIDEST).min(WIDEST);
+    let discovery = assoc.path_mtu_discovery.map(|discovery| PathMtuDiscovery { max, ..discovery });
+    AssocConfig { path_mtu_discovery: discovery, ..assoc.clone() }
 }
 
 /// Waits for the end of the search on the path from `local` to `to`; `device`: what its device
@@ -34,9 +47,13 @@ pub(super) async fn watch(
         let found = look(association, local);
         last = found.or(last);
         let over = found.is_some_and(|f| matches!(f.state, MtuState::Complete | MtuState::Error));
-        if over || association.is_closed() || Instant::now() >= deadline {
+        if over || Instant::now() >= deadline {
             let PathMtuStats { mtu, state, .. } = last.filter(|last| last.probes_acked > 0)?;
             return Some(Mtu { passes: mtu, device, complete: state == MtuState::Complete });
+        }
+        // What was not tried yet may pass.
+        if association.is_closed() {
+            return None;
         }
         tokio::time::sleep(TICK).await;
     }
@@ -51,8 +68,18 @@ fn look(association: &Association, local: IpAddr) -> Option<PathMtuStats> {
 /// What the network device of `local` sends at most, bytes; `None`: nobody tells.
 pub(super) fn device_mtu(local: &LocalAddress, to: SocketAddr) -> Option<u32> {
     let device = local.device.clone().or_else(|| place::device_of(local.address));
-    let file = device.map(|device| format!("/sys/class/net/{device}/mtu"));
-    let told = file.and_then(|file| std::fs::read_to_string(file).ok());
-    // In some containers the files are of other devices, or are not there.
-    told.and_then(|text| text.trim().parse().ok()).or_else(|| Ear::route_mtu(local, to))
+    // What a router said is known of the way, and not of the device.
+    device.and_then(|device| told_mtu(&device)).or_else(|| Ear::route_mtu(local, to))
+}
+
+/// What the system says of a device. In some containers, the files are of another host's devices,
+/// or are not there.
+fn told_mtu(device: &str) -> Option<u32> {
+    let read = |what: &str| {
+        let text = std::fs::read_to_string(format!("/sys/class/net/{device}/{what}"));
+        text.ok()?.trim().parse::<u32>().ok()
+    };
+    let own = nix::net::if_::if_nametoindex(device).ok()?;
+    // The loopback devices of all hosts have one number.
+    (own != LOOPBACK && read("ifindex") == Some(own)).then(|| read("mtu")).flatten()
 }

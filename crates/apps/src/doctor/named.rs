@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use polypath_net::{FourTuple, LocalAddress, Pairing};
+use polypath_proto::config::MAX_PATHS;
 
 use super::report::{PathReport, State};
 use crate::paths;
@@ -41,42 +42,56 @@ pub fn named_paths(
     let at: Vec<_> = ours.iter().map(|l| SocketAddr::new(l.address, 0)).collect();
     let pairs = pairing.pair_addresses(&at, &remote);
     let ends: Vec<_> = pairs.iter().map(|pair| (pair.local.ip(), pair.remote.ip())).collect();
-    let left_out = paths::list_left_out(&ours, hosts, &ends);
-    found.extend(
-        left_out.into_iter().map(|(name, why)| cannot(name, State::NoPath, why.to_owned())),
-    );
+    found.extend(paths::ours_left_out(&ours, hosts, &ends).into_iter().map(no_path));
+    // Where there is no path at all, each of our addresses has said why.
+    if !ends.is_empty() {
+        found.extend(paths::theirs_left_out(&ours, hosts, &ends).into_iter().map(no_path));
+    }
     let device_of = |pair: &FourTuple| ours.iter().find(|l| l.address == pair.local.ip()).cloned();
     let between = |pair: FourTuple| Some(NamedPath::Between(device_of(&pair)?, pair.remote));
     found.extend(pairs.into_iter().filter_map(between));
-    Ok(found)
+    Ok(at_most(found))
 }
 
 /// From where the routing table says.
 fn routed_paths(hosts: &str) -> Result<Vec<NamedPath>, PlaceError> {
     let remote = place::resolve_hosts(hosts, &[])?;
-    let mut ends = Vec::new();
     let path_to = |to: &SocketAddr| match place::routed_sources(core::slice::from_ref(to)) {
         Ok(sources) => sources.into_iter().next().map(|from| NamedPath::Between(from, *to)),
-        Err(PlaceError::NoRoute { source, .. }) => {
-            Some(cannot(format!("to {}", to.ip()), State::NoRoute, source.to_string()))
+        Err(error) => {
+            let why = match error {
+                PlaceError::NoRoute { source, .. } => source.to_string(),
+                other => other.to_string(),
+            };
+            Some(cannot(format!("to {}", to.ip()), State::NoRoute, why))
         }
-        Err(other) => Some(cannot(format!("to {}", to.ip()), State::NoRoute, other.to_string())),
     };
     let mut found: Vec<_> = remote.iter().filter_map(path_to).collect();
-    for path in &found {
-        if let NamedPath::Between(from, to) = path {
-            ends.push((from.address, to.ip()));
-        }
-    }
-    let routed: Vec<LocalAddress> = ends.iter().map(|(from, _)| (*from).into()).collect();
-    let is_told = |name: &str| {
-        let told = |path: &NamedPath| matches!(path, NamedPath::Cannot(r) if r.path == name);
-        found.iter().any(told)
+    let from = |path: &NamedPath| match path {
+        NamedPath::Between(from, _) => Some(from.clone()),
+        NamedPath::Cannot(_) => None,
     };
-    let left_out = paths::list_left_out(&routed, hosts, &ends).into_iter();
-    let more: Vec<_> = left_out.filter(|(name, _)| !is_told(name)).collect();
-    found.extend(more.into_iter().map(|(name, why)| cannot(name, State::NoPath, why.to_owned())));
-    Ok(found)
+    let ours: Vec<LocalAddress> = found.iter().filter_map(from).collect();
+    let tried: Vec<_> = remote.iter().map(|to| (to.ip(), to.ip())).collect();
+    found.extend(paths::theirs_left_out(&ours, hosts, &tried).into_iter().map(no_path));
+    Ok(at_most(found))
+}
+
+/// Those beyond what an association can have are not looked at.
+fn at_most(found: Vec<NamedPath>) -> Vec<NamedPath> {
+    let mut room = MAX_PATHS;
+    let each = found.into_iter().map(|path| match path {
+        NamedPath::Between(from, to) if room == 0 => {
+            let why = format!("an association has {MAX_PATHS} paths at most");
+            cannot(format!("{} -> {}", from.address, to.ip()), State::NoPath, why)
+        }
+        NamedPath::Between(from, to) => {
+            room -= 1;
+            NamedPath::Between(from, to)
+        }
+        cannot => cannot,
+    });
+    each.collect()
 }
 
 /// The addresses of the devices, and those of them that have none.
@@ -99,6 +114,10 @@ fn of_devices(
         }
     }
     Ok((ours, found))
+}
+
+fn no_path((name, why): (String, &'static str)) -> NamedPath {
+    cannot(name, State::NoPath, why.to_owned())
 }
 
 fn cannot(path: String, state: State, why: String) -> NamedPath {
@@ -138,6 +157,15 @@ mod tests {
         assert!(found.iter().any(|line| line.starts_with("::1 -> 127.0.0.2: NoPath")), "{found:?}");
         let found = told(&[], "127.0.0.2,[::1]:7");
         assert!(found.contains(&"to ::1: NoPath no IPv6 address is used here".to_owned()));
+    }
+
+    #[test]
+    fn paths_beyond_the_most_are_told_and_not_looked_at() {
+        let local: Vec<IpAddr> = (1..=5).map(|n| IpAddr::from([127, 0, 0, n])).collect();
+        let hosts = "127.0.1.1,127.0.1.2,127.0.1.3,127.0.1.4";
+        let found = named_paths(&local, &[], true, hosts).unwrap();
+        let between = |path: &&NamedPath| matches!(path, NamedPath::Between(..));
+        assert_eq!((found.len(), found.iter().filter(between).count()), (20, MAX_PATHS));
     }
 
     #[test]

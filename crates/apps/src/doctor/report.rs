@@ -109,6 +109,8 @@ pub enum State {
     NoAnswer,
     /// The way there, or the host, refused.
     Refused,
+    /// An SCTP endpoint answered, and takes no such association.
+    NotServed,
     /// An answer came, and keys were the trouble.
     Keys,
     /// This host could not open what it takes.

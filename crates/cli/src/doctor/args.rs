@@ -18,7 +18,7 @@ Examples:
   polypath doctor --to 192.0.2.5,198.51.100.5 --paths eth0,wwan0
   polypath doctor --to vps --long
   polypath doctor --to vps --json | jq '.findings[] | select(.mark != \"ok\")'
-It takes a few seconds, and 20 s where packets vanish; --long up to 5 min more.
+It takes some seconds, 25 at most; --long up to 5 min more.
 NAT and ECN can be asked of `polypath serve`, all else also of `perf -s` and
 `receive`.
 Exit codes:

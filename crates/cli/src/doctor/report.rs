@@ -24,7 +24,8 @@ impl DoctorJson {
         if json {
             return output::print_json(self);
         }
-        output::print_list(&self.findings.iter().map(write_line).collect::<String>())
+        // Whatever its length: a line is what `grep` finds.
+        output::print_text(&self.findings.iter().map(write_line).collect::<String>())
     }
 }
 

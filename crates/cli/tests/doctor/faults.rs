@@ -33,6 +33,34 @@ fn what_is_well_is_said_to_be_so() {
 }
 
 #[test]
+fn ipv6_is_looked_at_likewise() {
+    let Some(host) = host("") else { return };
+    let stage = Stage::new();
+    let _server = stage.serve(&host, "::1", &[]);
+    let found = stage.doctor(&host, "::1", &[]);
+    let path = found.path(0);
+    assert_eq!((found.code, &path["path"]), (0, &"::1 -> ::1".into()), "{found:#?}");
+    assert_eq!(path["nat"]["mapping"], "not-port-dependent", "{found:#?}");
+    assert_eq!(path["ecn"]["there"]["ce"], "kept", "{found:#?}");
+    assert!(path["mtu"]["passes"].as_u64().unwrap() >= 1500, "{found:#?}");
+}
+
+#[test]
+fn a_server_whose_firewall_lets_one_port_in_tells_what_it_can() {
+    let drop = "table inet t { chain i { type filter hook input priority 0;
+                ip daddr 127.0.0.31 udp dport != 9899 drop; }; }";
+    let Some(host) = host(drop) else { return };
+    let stage = Stage::new();
+    let _server = stage.serve(&host, SERVER, &[]);
+    let found = stage.doctor(&host, SERVER, &["--local", "127.0.0.41"]);
+    assert_eq!(found.code, 0, "{found:#?}");
+    let nat = &found.path(0)["nat"];
+    assert_eq!((&nat["translated"], &nat["mapping"]), (&false.into(), &serde_json::Value::Null));
+    let (what, remedy) = found.only("nat", "warn");
+    assert!(what.contains("did not answer") && remedy.contains("let UDP in"), "{what}; {remedy}");
+}
+
+#[test]
 fn udp_that_is_blocked_is_told_from_a_host_that_is_down() {
     let drop = "table inet t { chain i { type filter hook input priority 0;
                 udp dport 9899 drop; }; }";

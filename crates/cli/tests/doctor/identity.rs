@@ -77,6 +77,10 @@ fn other_servers_are_told_of_what_can_be_asked_of_them() {
     let words = ["perf", "-s", "--listen", SERVER, "--allow", "clients"];
     let _server = stage.start(&host, &words, "listening at");
     let found = stage.doctor(&host, SERVER, &[]);
+    assert_eq!((found.code, &found.path(0)["state"]), (3, &"not-served".into()), "{found:#?}");
+    let (what, remedy) = found.only("udp", "fail");
+    assert!(what.contains("gets through") && remedy.contains("--port"), "{what}; {remedy}");
+    let found = stage.doctor(&host, SERVER, &["--port", "5201"]);
     assert_eq!((found.code, &found.path(0)["state"]), (0, &"carries".into()), "{found:#?}");
     found.only("nat", "warn");
     found.only("identity", "ok");

@@ -126,7 +126,7 @@ impl Found {
 /// `None`: it is skipped.
 pub(super) fn host(faults: &str) -> Option<Namespace> {
     let host = or_skip(Namespace::new())?;
-    or_skip(host.run_ip_commands("link set lo up\n"))?;
+    or_skip(host.run_ip_commands("link set lo mtu 1500 up\n"))?;
     run_nft(&host, faults).then_some(host)
 }
 
