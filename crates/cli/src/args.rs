@@ -156,7 +156,7 @@ Examples:
     ///
     /// Each path is tried alone: whether there is a route, whether UDP gets an answer, how large
     /// packets may be, what NAT, firewalls and routers do to them, and whether the two hosts know
-    /// each other. Nothing is changed.
+    /// each other. Nothing is changed, but a host without a key gets one.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Box<DoctorArgs>),
     /// Print the fingerprint of this host's key, which is made at first use.

@@ -8,6 +8,8 @@ use polypath_net::{
     AssocConfig, Association, BindError, Config, ConnectError, Endpoint, FourTuple, LocalAddress,
 };
 
+use tokio::time::Instant;
+
 use super::directly::try_directly;
 use super::echo::{Question, ask_all};
 use super::report::{Mtu, Nat, PathReport, State};
@@ -22,6 +24,9 @@ use crate::paths;
 const SECONDS: u16 = 25;
 /// How long a mirror may take for all, whatever the server does.
 const REFLECTION: Duration = Duration::from_secs(18);
+/// A server that does not understand us says so at once; with one that takes longer, nothing is tried
+/// again.
+const SOON: Duration = Duration::from_secs(4);
 /// How long an association may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);
 
@@ -83,9 +88,11 @@ pub async fn examine(local: &LocalAddress, remote: SocketAddr, setup: &Setup) ->
     match connect(way, setup).await {
         Ok((association, _endpoint)) => {
             let mut report = PathReport::new(name, State::Carries, None);
+            let began = Instant::now();
             look_around(&mut report, &association, way, setup).await;
+            let is_gone = association.is_closed();
             leave(&association).await;
-            if report.mtu.is_none() {
+            if is_gone && report.mtu.is_none() && began.elapsed() < SOON {
                 report.mtu = look_mutely(way, setup).await;
             }
             report

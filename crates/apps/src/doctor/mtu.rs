@@ -48,8 +48,9 @@ pub(super) async fn watch(
         last = found.or(last);
         let over = found.is_some_and(|f| matches!(f.state, MtuState::Complete | MtuState::Error));
         if over || Instant::now() >= deadline {
-            let PathMtuStats { mtu, state, .. } = last.filter(|last| last.probes_acked > 0)?;
-            return Some(Mtu { passes: mtu, device, complete: state == MtuState::Complete });
+            // Without an answer to a probe it is what hosts take in any case.
+            let PathMtuStats { mtu, state, .. } = last?;
+            return Some(Mtu { passes: mtu, device, complete: state != MtuState::Searching });
         }
         // What was not tried yet may pass.
         if association.is_closed() {

@@ -15,6 +15,9 @@ use super::proven::Proven;
 use super::words::{Cookie, Door, LONGEST, Token, Words};
 use crate::forward::refusal::Refusal;
 
+/// Mirrors of one association, one after the other.
+const IN_TURN: u8 = 8;
+
 /// The mirrors of one server. Clones are the same ones.
 #[derive(Clone, Debug)]
 pub struct Mirrors {
@@ -39,6 +42,8 @@ pub struct OfClient {
     mirrors: Mirrors,
     /// The task that has it.
     current: Option<(Weak<Mirror>, AbortHandle)>,
+    /// Mirrors that it may still have, one after the other.
+    left: u8,
 }
 
 /// One mirror.
@@ -60,7 +65,7 @@ impl Mirrors {
 
     /// Those of one client, who has none yet.
     pub fn of_client(&self) -> OfClient {
-        OfClient { mirrors: self.clone(), current: None }
+        OfClient { mirrors: self.clone(), current: None, left: IN_TURN }
     }
 
     /// Mirrors that there may be more of now.
@@ -109,11 +114,12 @@ impl OfClient {
     }
 
     fn ask(&mut self, seconds: u16, local: IpAddr) -> Result<Arc<Mirror>, Refusal> {
-        if self.current.as_ref().is_some_and(|(_, task)| !task.is_finished()) {
+        if self.left == 0 || self.current.as_ref().is_some_and(|(_, task)| !task.is_finished()) {
             return Err(Refusal::TooMany);
         }
         self.end();
         let mirror = Arc::new(self.mirrors.open(local)?);
+        self.left -= 1;
         let life = Duration::from_secs(seconds.clamp(1, LONGEST).into());
         let task = tokio::spawn(tokio::time::timeout(life, mirror.clone().reflect()));
         self.current = Some((Arc::downgrade(&mirror), task.abort_handle()));
@@ -297,6 +303,19 @@ mod tests {
         .unwrap();
         assert_eq!(ask(&ear(), doors[0], token).await, None);
         mirror(&mirrors).await;
+    }
+
+    #[tokio::test]
+    async fn nobody_has_sockets_opened_without_end() {
+        let mirrors = Mirrors::new(64, [LOCAL]);
+        let mut client = mirrors.of_client();
+        let mut opened = 0;
+        for _ in 0..100 {
+            let answer = client.hear(Words::Ask { seconds: 20 }, between()).await;
+            opened += u8::from(matches!(answer, Some(Words::Here { .. })));
+            client.hear(Words::Done, between()).await;
+        }
+        assert_eq!(opened, IN_TURN);
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! for a while ([`host`]) and answers [`probe`]s that carry a secret token: each by one packet, no
 //! larger than the probe, that tells its source and ECN field. On request it sends one packet from
 //! each socket to an address at which the client has received an answer, and to no other.
-//! docs/reference/doctor.md has the bytes.
+//! docs/reference/forward.md has the bytes.
 
 pub mod ear;
 pub mod host;

@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// As docs/reference/doctor.md has it.
+    /// As docs/reference/forward.md has it.
     #[test]
     fn messages_look_as_the_reference_says() {
         let bytes = |words: Words| {

@@ -23,12 +23,11 @@ NAT and ECN can be asked of `polypath serve`, all else also of `perf -s` and
 `receive`.
 Exit codes:
   0    every path that was named carries
-  1    some of them does not
+  1    some do not
   2    wrong arguments
-  3    none of them does
+  3    none does
   5    a file, key or port of this host
-  6    none of them does, for the server is not known, not who it was, or does
-       not let us in
+  6    none does: the server is not known, not who it was, or does not let us in
   130  interrupted";
 
 #[derive(Debug, Args)]
