@@ -30,8 +30,8 @@ const SOON: Duration = Duration::from_secs(4);
 /// How long an association may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-/// Why no association came about, where keys are the reason: a line.
-pub type Fault = String;
+/// Says in a line why no association came about, where keys are the reason.
+pub type Explain = Box<dyn Fn(&ConnectError) -> Option<String> + Send + Sync>;
 
 /// What all paths have in common.
 pub struct Setup {
@@ -49,7 +49,7 @@ pub struct Setup {
     /// [`LONGEST_WAIT`](super::LONGEST_WAIT) seconds.
     pub longest: Option<Duration>,
     /// What keys have to do with an error.
-    pub explain: Box<dyn Fn(&ConnectError) -> Option<Fault> + Send + Sync>,
+    pub explain: Explain,
     /// Hears how far it is.
     pub tell: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -238,7 +238,7 @@ impl Reflected {
         here?;
         self.ecn = Some(ecn::judge(marks));
         let seen = |door: Option<SocketAddr>, echo: Option<super::echo::Echo>| {
-            door.and_then(|_| echo).map(|echo| echo.answer.from)
+            door.and(echo).map(|echo| echo.answer.from)
         };
         Some([seen(Some(first), here), seen(second, other_port), seen(third, other_address)])
     }

@@ -19,7 +19,7 @@ mod report;
 mod visit;
 
 pub use advice::advise;
-pub use examine::{Fault, Setup, examine};
+pub use examine::{Explain, Setup, examine};
 pub use here::advise_host;
 pub use lifetime::LONGEST as LONGEST_WAIT;
 pub use named::{NamedPath, named_paths};
