@@ -28,9 +28,11 @@ use polypath_net::Stall;
 
 pub mod admission;
 pub mod buffers;
+pub mod doctor;
 pub mod forward;
 pub mod hosts;
 pub mod keys;
+pub mod mirror;
 pub mod paths;
 pub mod perf;
 pub mod place;

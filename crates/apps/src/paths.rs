@@ -83,29 +83,52 @@ pub fn left_out(local: &[LocalAddress], hosts: &str, paths: &[(IpAddr, IpAddr)])
     if paths.is_empty() {
         return Vec::new();
     }
+    let ours = ours_left_out(local, hosts, paths).into_iter();
+    let all = ours.chain(theirs_left_out(local, hosts, paths));
+    all.map(|(name, why)| format!("path {name}: none, {why}")).collect()
+}
+
+/// What the paths of addresses of ours would have been called that have none, and why they do not.
+pub(crate) fn ours_left_out(
+    local: &[LocalAddress],
+    hosts: &str,
+    paths: &[(IpAddr, IpAddr)],
+) -> Vec<(String, &'static str)> {
+    let has_family = |ipv4: bool| paths.iter().any(|(_, to)| to.is_ipv4() == ipv4);
     let ours = local.iter().filter(|l| paths.iter().all(|(from, _)| *from != l.address));
-    let ours = ours.map(|l| {
+    let lines = ours.map(|l| {
         let from = l.device.clone().unwrap_or_else(|| l.address.to_string());
-        let reached = paths.iter().any(|(_, to)| to.is_ipv4() == l.address.is_ipv4());
-        let why = if reached { "it has no counterpart there" } else { other_family(l.address) };
-        format!("path {from} -> {hosts}: none, {why}")
+        let why = match has_family(l.address.is_ipv4()) {
+            true => "it has no counterpart there",
+            false => other_family(l.address),
+        };
+        (format!("{from} -> {hosts}"), why)
     });
+    lines.collect()
+}
+
+/// The same of addresses of `hosts`.
+pub(crate) fn theirs_left_out(
+    local: &[LocalAddress],
+    hosts: &str,
+    paths: &[(IpAddr, IpAddr)],
+) -> Vec<(String, &'static str)> {
     let named = hosts.split(',').filter_map(|text| {
         let text = text.trim();
         let address = text.parse::<SocketAddr>().map(|at| at.ip());
         address.ok().or_else(|| text.trim_matches(['[', ']']).parse().ok())
     });
     let theirs = named.filter(|named: &IpAddr| paths.iter().all(|(_, to)| to != named));
-    let theirs = theirs.map(|to| {
+    let lines = theirs.map(|to| {
         let here = local.iter().any(|l| l.address.is_ipv4() == to.is_ipv4());
         let why = match (here, to.is_ipv4()) {
             (true, _) => "it has no counterpart here",
             (false, true) => "no IPv4 address is used here",
             (false, false) => "no IPv6 address is used here",
         };
-        format!("path to {to}: none, {why}")
+        (format!("to {to}"), why)
     });
-    ours.chain(theirs).collect()
+    lines.collect()
 }
 
 const fn other_family(address: IpAddr) -> &'static str {

@@ -337,6 +337,12 @@ fn list_interfaces() -> Result<Vec<Interface>, PlaceError> {
     Ok(with_address.collect())
 }
 
+/// The network device that has this address; `None`: nobody tells.
+pub(crate) fn device_of(address: IpAddr) -> Option<String> {
+    let own = list_interfaces().ok()?;
+    own.into_iter().find(|interface| interface.address == address).map(|i| i.device)
+}
+
 /// The addresses of this host, whether they are up or not.
 pub(crate) fn own_addresses() -> Result<Vec<IpAddr>, PlaceError> {
     Ok(list_interfaces()?.into_iter().map(|interface| interface.address).collect())

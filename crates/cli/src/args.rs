@@ -8,6 +8,7 @@ use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::control::{ControlCommandArgs, ExporterArgs, SsArgs, TopArgs};
+use crate::doctor::{DOCTOR_HELP, DoctorArgs};
 use crate::examples::ExamplesArgs;
 use crate::forward::{FORWARD_HELP, ForwardArgs, SERVE_HELP, ServeArgs};
 use crate::keys::IdArgs;
@@ -151,6 +152,13 @@ Examples:
   polypath exporter --textfile /var/lib/prometheus/node-exporter/polypath.prom
   polypath exporter --once | promtool check metrics")]
     Exporter(ExporterArgs),
+    /// Find out which paths to a server carry, what is on the way, and what to do about it.
+    ///
+    /// Each path is tried alone: whether there is a route, whether UDP gets an answer, how large
+    /// packets may be, what NAT, firewalls and routers do to them, and whether the two hosts know
+    /// each other. Nothing is changed, but a host without a key gets one.
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Box<DoctorArgs>),
     /// Print the fingerprint of this host's key, which is made at first use.
     ///
     /// Peers know this host by it. Who has the file with the private key can be this host.
@@ -516,6 +524,7 @@ pub(crate) enum Subject {
     Ss,
     Control,
     ControlRequest,
+    Doctor,
     Id,
     Reproduce,
     Sweep,

@@ -3,7 +3,7 @@
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
 //! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send`,
-//! `receive`, `forward`, `serve` and `perf` have a list of their own in their help.
+//! `receive`, `forward`, `serve`, `doctor` and `perf` have a list of their own in their help.
 //!
 //! ```no_run
 //! use polypath_policies::Registry;
@@ -23,6 +23,7 @@ mod compare;
 mod control;
 mod cross_check;
 mod demo;
+mod doctor;
 mod emulate;
 mod examples;
 mod failure;
@@ -97,6 +98,7 @@ fn dispatch_command(command: Command, talk: Talk, policies: &Policies) -> Result
             args.common.quiet = talk.is_quiet();
             transfer::receive(&args)
         }
+        Command::Doctor(args) => doctor::doctor(*args, talk),
         Command::Forward(args) => forward::forward(*args, talk),
         Command::Serve(args) => forward::serve(&args, talk),
         Command::Top(args) => control::top(&args),

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use clap::Args;
+use polypath_apps::hosts::NamedHost;
 use polypath_apps::keys::PublicKey;
 use polypath_apps::paths;
 use polypath_apps::place::{self, Ends, PlaceError};
@@ -34,6 +35,16 @@ pub(crate) struct RouteArgs {
     /// if there are as many.
     #[arg(long)]
     pub(crate) mesh: bool,
+}
+
+impl RouteArgs {
+    /// Fills in what config.toml says of a host, where the command line says nothing else.
+    pub(crate) fn apply(&mut self, host: &NamedHost) {
+        if self.local.is_empty() && self.paths.is_empty() {
+            (self.local, self.paths) = (host.local.clone(), host.paths.clone());
+        }
+        self.mesh |= host.mesh;
+    }
 }
 
 /// A peer, as the user named it, and how to reach it.

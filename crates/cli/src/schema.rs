@@ -21,6 +21,7 @@ use schemars::{JsonSchema, Schema};
 
 use crate::args::Subject;
 use crate::control::Overview;
+use crate::doctor::DoctorJson;
 use crate::failure::Failure;
 use crate::forward::ForwardJson;
 use crate::keys::IdJson;
@@ -107,6 +108,7 @@ impl Subject {
             Self::Ss => schema_of::<Overview>(),
             Self::Control => schema_of::<Line<Answer>>(),
             Self::ControlRequest => schema_of::<Line<Request>>(),
+            Self::Doctor => schema_of::<DoctorJson>(),
             Self::Id => schema_of::<IdJson>(),
             Self::Reproduce => schema_of::<Vec<ExperimentReport>>(),
             Self::Sweep => schema_of::<Vec<SweepRow>>(),

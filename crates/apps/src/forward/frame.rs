@@ -13,6 +13,7 @@ use bytes::{Buf as _, BufMut as _, Bytes};
 use super::refusal::Refusal;
 use super::spec::{Bind, Listen};
 use super::target::Target;
+use crate::mirror::words::{Words, WordsError};
 
 /// Of the protocol. Ends of different versions do not understand each other.
 pub const VERSION: u16 = 1;
@@ -86,6 +87,8 @@ pub enum Frame {
         /// Which one.
         id: ListenerId,
     },
+    /// Stream 0: of the mirror that `doctor` asks for.
+    Mirror(Words),
     /// Begins a connection.
     Open {
         /// Bytes that its opener takes.
@@ -139,6 +142,7 @@ mod kind {
     pub(super) const LISTENING: u8 = 0x03;
     pub(super) const NOT_LISTENING: u8 = 0x04;
     pub(super) const UNLISTEN: u8 = 0x05;
+    pub(super) const MIRROR: u8 = 0x06;
     pub(super) const OPEN: u8 = 0x10;
     pub(super) const ACCEPT: u8 = 0x11;
     pub(super) const REFUSE: u8 = 0x12;
@@ -191,6 +195,10 @@ impl Frame {
             Self::Unlisten { id } => {
                 out.put_u8(kind::UNLISTEN);
                 out.put_u32(*id);
+            }
+            Self::Mirror(words) => {
+                out.put_u8(kind::MIRROR);
+                words.put(&mut out);
             }
             Self::Open { credit, to } => {
                 out.put_u8(kind::OPEN);
@@ -315,6 +323,7 @@ impl Fields<'_> {
                 Frame::NotListening { id: self.u32()?, why: Refusal::from_code(self.u8()?) }
             }
             kind::UNLISTEN => Frame::Unlisten { id: self.u32()? },
+            kind::MIRROR => Frame::Mirror(self.mirror()?),
             kind::OPEN => Frame::Open { credit: self.u32()?, to: self.destination()? },
             kind::ACCEPT => Frame::Accept { credit: self.u32()? },
             kind::REFUSE => Frame::Refuse(Refusal::from_code(self.u8()?)),
@@ -323,6 +332,13 @@ impl Fields<'_> {
             kind::END => Frame::End,
             kind::RESET => Frame::Reset,
             other => return Err(FrameError::Unknown(other)),
+        })
+    }
+
+    fn mirror(&mut self) -> Result<Words, FrameError> {
+        Words::take(&mut self.rest).map_err(|error| match error {
+            WordsError::Short => FrameError::Short(self.kind),
+            WordsError::Odd(field) => self.odd(field),
         })
     }
 
@@ -437,6 +453,8 @@ mod tests {
             Frame::Listening { id: 1, port: 80 },
             Frame::NotListening { id: 2, why: Refusal::NotPermitted },
             Frame::Unlisten { id: 3 },
+            Frame::Mirror(Words::Ask { seconds: 20 }),
+            Frame::Mirror(Words::Send { door: 1, cookie: [6; 16] }),
             Frame::Open { credit: 1, to: Destination::Listener { id: 5, from } },
             Frame::Open { credit: 1, to: Destination::Listener { id: 5, from: None } },
             Frame::Accept { credit: u32::MAX },

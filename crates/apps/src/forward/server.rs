@@ -22,6 +22,8 @@ use super::streams::Side;
 use super::watch::await_silence;
 use crate::admission::{Dismissed, Place};
 use crate::keys::peer_fingerprint;
+use crate::mirror::host::{Between, Mirrors, OfClient};
+use crate::mirror::words::Words;
 
 /// Lookups of names at a time: of all clients, and of one.
 const LOOKUPS: (usize, usize) = (32, 8);
@@ -45,6 +47,8 @@ pub struct ServerOptions {
     pub listeners: usize,
     /// Who was silent for so long is gone.
     pub silence: Duration,
+    /// For `doctor`.
+    pub mirrors: Mirrors,
 }
 
 /// The server.
@@ -131,6 +135,7 @@ impl Server {
             name: name_of(&association),
             lookups: Arc::new(Semaphore::new(LOOKUPS.1)),
             listeners: BTreeMap::new(),
+            mirror: self.options.mirrors.of_client(),
             refusals: 0,
             connections: JoinSet::new(),
         };
@@ -171,6 +176,7 @@ struct ClientOf<'a> {
     name: String,
     lookups: Arc<Semaphore>,
     listeners: BTreeMap<ListenerId, AbortHandle>,
+    mirror: OfClient,
     refusals: u32,
     /// With what each came to.
     connections: JoinSet<Option<Untold>>,
@@ -256,11 +262,22 @@ impl ClientOf<'_> {
                 }
                 return;
             }
+            Frame::Mirror(words) => match self.reflect(words).await {
+                Some(answer) => Frame::Mirror(answer),
+                None => return,
+            },
             // A client of a later version may say more.
             _ => return,
         };
         // It fails where the association is over.
         let _ = self.mux.send(0, &answer).await;
+    }
+
+    async fn reflect(&mut self, words: Words) -> Option<Words> {
+        let paths = self.mux.association().paths();
+        let first = paths.first()?;
+        let between = Between { local: first.stats.local.ip(), remote: first.stats.remote };
+        self.mirror.hear(words, between).await
     }
 
     fn listen(&mut self, id: ListenerId, at: &Listen) -> Frame {

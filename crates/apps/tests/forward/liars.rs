@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_apps::forward::frame::{Destination, Frame, VERSION, ppid};
+use polypath_apps::forward::refusal::Refusal;
+use polypath_apps::mirror::words::Words;
 use polypath_net::{Association, Closed, Config, Endpoint, SendOptions};
 
 use super::{PORT, Setting, addresses, listen, serve, soon, stack};
@@ -138,4 +140,35 @@ async fn an_opener_that_answers_itself_or_opens_twice_is_gone() {
         let said = liar.farewell().await;
         assert!(said.contains(told), "{said}");
     }
+}
+
+/// The next message about a mirror.
+async fn hear_of_mirror(liar: &Liar) -> Words {
+    loop {
+        let message = soon(liar.association.recv()).await.unwrap().unwrap();
+        if let Ok(Frame::Mirror(words)) = Frame::from_bytes(&message.data) {
+            return words;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_asks_for_mirrors_without_end_has_one_and_nothing_is_sent_to_strangers() {
+    let liar = Liar::new().await.hello().await;
+    let stranger = Words::Send { door: 0, cookie: [0; 16] };
+    let ask = Words::Ask { seconds: u16::MAX };
+    // The server's own words mean nothing to it, and without a mirror nothing is sent.
+    for words in [stranger.clone(), Words::Done, Words::Not(Refusal::Failed), ask.clone()] {
+        liar.say(0, &Frame::Mirror(words)).await;
+    }
+    let here = hear_of_mirror(&liar).await;
+    assert!(matches!(&here, Words::Here { doors, .. } if doors.len() == 2), "{here:?}");
+    for _ in 0..200 {
+        liar.say(0, &Frame::Mirror(stranger.clone())).await;
+        liar.say(0, &Frame::Mirror(ask.clone())).await;
+        assert_eq!(hear_of_mirror(&liar).await, Words::Not(Refusal::TooMany));
+    }
+    liar.say(0, &Frame::Mirror(Words::Done)).await;
+    liar.say(0, &Frame::Mirror(ask)).await;
+    assert!(matches!(hear_of_mirror(&liar).await, Words::Here { .. }));
 }

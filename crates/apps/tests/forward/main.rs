@@ -19,6 +19,7 @@ use polypath_apps::forward::frame::Destination;
 use polypath_apps::forward::mux::Limits;
 use polypath_apps::forward::server::{Server, ServerOptions};
 use polypath_apps::forward::watch::let_outlive_outages;
+use polypath_apps::mirror::host::Mirrors;
 use polypath_net::{AssocConfig, Association, Config, Encapsulation, Endpoint};
 use tokio::net::TcpListener;
 
@@ -88,6 +89,7 @@ fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
         connections: setting.connections,
         listeners: 4,
         silence: Duration::from_secs(60),
+        mirrors: Mirrors::new(4, [at]),
     };
     let told = setting.told.clone();
     let tell = move |line: &str| told.lock().unwrap().push(line.to_owned());

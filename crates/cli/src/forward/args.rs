@@ -105,6 +105,9 @@ pub(crate) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(1..=30_000)
     )]
     pub(crate) max_connections: u32,
+    /// Offer clients no mirror, by which `polypath doctor` finds out what NAT does to packets.
+    #[arg(long)]
+    pub(crate) no_mirror: bool,
     #[command(flatten)]
     pub(crate) clients: ServerKeyArgs,
     #[command(flatten)]

@@ -20,11 +20,7 @@ struct Listed {
 pub(super) fn apply_named_host(mut args: ForwardArgs) -> Result<ForwardArgs, Failure> {
     let hosts = keys::named_hosts()?;
     let Some(host) = hosts.find(&args.to) else { return Ok(args) };
-    let route = &mut args.route;
-    if route.local.is_empty() && route.paths.is_empty() {
-        (route.local, route.paths) = (host.local.clone(), host.paths.clone());
-    }
-    route.mesh |= host.mesh;
+    args.route.apply(host);
     if args.common.port == DEFAULT_PORT {
         args.common.port = host.port.unwrap_or(DEFAULT_PORT);
     }

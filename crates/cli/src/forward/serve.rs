@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use polypath_apps::admission::{Door, Places};
 use polypath_apps::forward::server::{ServeEnd, Server, ServerOptions};
+use polypath_apps::mirror::host::Mirrors;
 use polypath_apps::place::{self, PlaceError};
 use polypath_apps::shown;
 use polypath_net::{Association, Endpoint};
@@ -26,8 +27,10 @@ use crate::talk::Talk;
 
 /// Listeners of one client.
 const LISTENERS: usize = 16;
+/// Mirrors of all clients, each with three sockets.
+const MIRRORS: usize = 16;
 /// Descriptors that are no connections.
-const OWN: usize = 64;
+const OWN: usize = 64 + 3 * MIRRORS;
 /// How long clients may take to hear that the server ends.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -72,6 +75,7 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
         connections: (descriptors.saturating_sub(OWN) / 2).max(1),
         listeners: LISTENERS,
         silence: to_duration(args.common.timeout),
+        mirrors: mirrors(args, &endpoint),
     };
     let lines = Arc::new(Lines::new(teller));
     let of_clients = lines.clone();
@@ -90,6 +94,13 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
     drop(server);
     let _ = tokio::time::timeout(GOODBYE, endpoint.close()).await;
     Err(Failure::from_status(INTERRUPTED))
+}
+
+/// None for clients that prove nothing.
+fn mirrors(args: &ServeArgs, endpoint: &Endpoint) -> Mirrors {
+    let offered = !args.no_mirror && !args.common.keys.insecure;
+    let addresses = endpoint.local_addresses().into_iter().map(|at| at.ip());
+    Mirrors::new(if offered { MIRRORS } else { 0 }, addresses)
 }
 
 fn announce(args: &ServeArgs, endpoint: &Endpoint, keys: &ServerKeys, teller: Teller) {

@@ -19,13 +19,7 @@ pub(super) fn about_unknown(
     file: &KnownPeersFile,
 ) -> Result<(), Failure> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let text = format!(
-            "{names} is not known, and has the key {key}: if `polypath id` prints that there, say --peer {key}, or add \
-             the line `{} {key}` to {}",
-            names.first(),
-            file.shown_path()
-        );
-        return Err(Failure::with_code(UNTRUSTED, text));
+        return Err(tell_of_unknown(names, key, file));
     }
     // Nothing is under way that would want to say goodbye.
     interrupt::release_interrupt();
@@ -34,6 +28,21 @@ pub(super) fn about_unknown(
         return Err(Failure::with_code(UNTRUSTED, text));
     }
     file.remember(names, key, None).map_err(super::file_failure)
+}
+
+/// Nothing is known of a peer that has `key`, and nobody is asked.
+pub(super) fn tell_of_unknown(
+    names: &PeerNames,
+    key: Fingerprint,
+    file: &KnownPeersFile,
+) -> Failure {
+    let text = format!(
+        "{names} is not known, and has the key {key}: if `polypath id` prints that there, say --peer {key}, or add \
+         the line `{} {key}` to {}",
+        names.first(),
+        file.shown_path()
+    );
+    Failure::with_code(UNTRUSTED, text)
 }
 
 fn ask(names: &PeerNames, key: Fingerprint) -> io::Result<bool> {

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use polypath_apps::keys::{
-    Fingerprint, Home, Identity, KeyLogFile, PeerNames, PublicKey, Trust, Verdict, read_secret,
+    Fingerprint, Home, Identity, KeyLogFile, KnownPeersFile, PeerNames, PublicKey, Trust, Verdict,
+    read_secret,
 };
 use polypath_net::{Config, KeyManagement};
 
@@ -66,6 +67,11 @@ impl ClientKeys {
             Mode::Keys(keys) => Some(keys),
             Mode::Insecure | Mode::Shared(_) => None,
         }
+    }
+
+    /// Our key's fingerprint, if we have one.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        Some(self.keys()?.identity.public().fingerprint())
     }
 
     /// Whether packets are larger than their chunks need.
@@ -146,6 +152,21 @@ impl ClientKeys {
     /// The peer was refused, for its key is not one that is expected. Whether to go on with it all
     /// the same: then it is known from now on.
     pub(crate) fn decide(&self, key: &PublicKey) -> Result<(), Failure> {
+        self.decide_with(key, ask::about_unknown)
+    }
+
+    /// Why one does not go on with a key that was not expected, where nobody is asked.
+    pub(crate) fn refuse(&self, key: &PublicKey) -> Failure {
+        let refused =
+            self.decide_with(key, |names, key, file| Err(ask::tell_of_unknown(names, key, file)));
+        refused.err().unwrap_or_else(|| self.changed_meanwhile(key))
+    }
+
+    fn decide_with(
+        &self,
+        key: &PublicKey,
+        about_unknown: impl FnOnce(&PeerNames, Fingerprint, &KnownPeersFile) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let (names, key) = (&self.names, key.fingerprint());
         let untrusted = |text| Err(Failure::with_code(UNTRUSTED, text));
         let Some(keys) = self.keys() else { return untrusted(format!("{names} has a key")) };
@@ -158,7 +179,7 @@ impl ClientKeys {
         match file.judge(names, key).map_err(file_failure)? {
             // Somebody has written it down meanwhile.
             Verdict::Known => Ok(()),
-            Verdict::Unknown => ask::about_unknown(names, key, &file),
+            Verdict::Unknown => about_unknown(names, key, &file),
             Verdict::Changed { name, line } => {
                 Err(self.changed(&name, line, key, &file.shown_path()))
             }
