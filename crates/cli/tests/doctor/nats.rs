@@ -123,6 +123,7 @@ fn how_long_a_way_in_stays_open_is_found() {
     let Some(found) = look(own, 1, &["--long=4s"]) else { return };
     let lifetime = &found.path(0)["nat"]["lifetime"];
     let [open, closed] = ["open_s", "closed_s"].map(|field| lifetime[field].as_f64().unwrap());
-    assert!(open < 2.0 && closed > 2.0 - 0.01 && closed <= 4.0, "{found:#?}");
+    // However late packets are, none gets in after that time.
+    assert!(open < 2.0 && open < closed && closed <= 4.0, "{found:#?}");
     assert!(found.talk.contains("of silence the way in is open"), "{}", found.talk);
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 use polypath_emu::Namespace;
 use polypath_emu::for_tests::{or_skip, skip};
@@ -76,6 +77,16 @@ impl Stage {
         }
     }
 
+    /// Of what a doctor prints.
+    fn schema(&self) -> &'static jsonschema::Validator {
+        static SCHEMA: OnceLock<jsonschema::Validator> = OnceLock::new();
+        SCHEMA.get_or_init(|| {
+            let output = self.command("client").args(["schema", "doctor"]).output().unwrap();
+            let schema = serde_json::from_slice(&output.stdout).unwrap();
+            jsonschema::draft202012::new(&schema).unwrap()
+        })
+    }
+
     /// A doctor who knows the server's key.
     pub(super) fn doctor(&self, at: &Namespace, to: &str, more: &[&str]) -> Found {
         let peer = ["--peer", &self.key];
@@ -89,7 +100,8 @@ impl Stage {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = at.spawn(&mut command).unwrap().wait_with_output().unwrap();
         let talk = String::from_utf8_lossy(&output.stderr).into_owned();
-        let json = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        assert!(json.is_null() || self.schema().is_valid(&json), "{json:#}");
         Found { code: output.status.code().unwrap_or(-1), json, talk }
     }
 }
