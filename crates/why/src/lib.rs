@@ -1,5 +1,23 @@
 //! What data waited for at its receiver.
 //!
+//! ```
+//! use polypath_why::{Trace, describe, explain};
+//!
+//! let line = |host: &str, event: &str| {
+//!     format!("{{\"flow\":\"a\",\"host\":\"{host}\",\"at\":0,\"event\":{event}}}\n")
+//! };
+//! let client = line("client", "\"associated\",\"initial_tsn\":1,\"peer_initial_tsn\":9");
+//! let server = line("server", "\"associated\",\"initial_tsn\":9,\"peer_initial_tsn\":1");
+//! let mut trace = Trace::default();
+//! trace.read("client.jsonl", client.as_bytes())?;
+//! assert!(explain(&trace, None).is_err(), "one end alone");
+//!
+//! let mut trace = Trace::default();
+//! trace.read("both.jsonl", (client + &server).as_bytes())?;
+//! assert_eq!(describe(&explain(&trace, None)?), "No data arrived.\n");
+//! # Ok::<(), polypath_why::WhyError>(())
+//! ```
+//!
 //! A chunk of data waits from its arrival until the application takes the message that it belongs
 //! to. This crate reads the trace of an association, both ends of it, and charges every nanosecond
 //! of that to a path and a [`Cause`].
@@ -47,6 +65,9 @@
 //! Ends in one file share a clock. For two files the clocks are set so that the least one-way delay
 //! on the path with the least round trip is half of that round trip. Floors are measured by the
 //! same clocks, so an error here moves nothing but the line between loss and window.
+//!
+//! # Features
+//! - `schema` (off by default): the JSON schema of an explanation by `schemars`.
 
 mod chunks;
 mod clocks;
