@@ -238,11 +238,7 @@ fn default_assoc() -> Arc<AssocConfig> {
 
 impl Pairing {
     /// The pairs (local, remote).
-    pub fn pair_addresses(
-        self,
-        local: &[SocketAddr],
-        remote: &[SocketAddr],
-    ) -> Vec<FourTuple> {
+    pub fn pair_addresses(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<FourTuple> {
         let one_family = |t: &FourTuple| t.local.is_ipv4() == t.remote.is_ipv4();
         let zipped: Vec<_> =
             local.iter().zip(remote).map(|(&local, &remote)| FourTuple { local, remote }).collect();

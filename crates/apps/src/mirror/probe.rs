@@ -77,7 +77,7 @@ pub(crate) struct Pushed {
 
 impl Probe {
     /// As a packet.
-    pub(crate) fn to_bytes(&self) -> [u8; PROBE] {
+    pub(crate) fn to_bytes(self) -> [u8; PROBE] {
         let mut out = [0; PROBE];
         out[..4].copy_from_slice(&ASKS);
         out[4..20].copy_from_slice(&self.token);
@@ -99,7 +99,7 @@ impl Probe {
 
 impl Answer {
     /// As a packet.
-    pub(crate) fn to_bytes(&self) -> [u8; ANSWER] {
+    pub(crate) fn to_bytes(self) -> [u8; ANSWER] {
         let mut out = [0; ANSWER];
         out[..4].copy_from_slice(&ANSWERS);
         out[4..12].copy_from_slice(&self.nonce);
@@ -139,7 +139,7 @@ impl Answer {
 
 impl Pushed {
     /// As a packet.
-    pub(crate) fn to_bytes(&self) -> [u8; PUSHED] {
+    pub(crate) fn to_bytes(self) -> [u8; PUSHED] {
         let mut out = [0; PUSHED];
         out[..4].copy_from_slice(&PUSHES);
         out[4..20].copy_from_slice(&self.cookie);
