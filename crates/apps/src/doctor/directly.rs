@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use polypath_net::{BindError, ConnectError, Encapsulation, Endpoint, FourTuple, LocalAddress};
 
-use super::examine::Setup;
 use super::report::Directly;
+use super::setup::Setup;
 
 /// How long an answer may take: it comes from where UDP was already waited for.
 const PATIENCE: Duration = Duration::from_millis(1500);

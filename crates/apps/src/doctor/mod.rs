@@ -16,10 +16,11 @@ mod mtu;
 mod named;
 mod nat;
 mod report;
+mod setup;
 mod visit;
 
 pub use advice::advise;
-pub use examine::{Explain, Setup, examine};
+pub use examine::examine;
 pub use here::advise_host;
 pub use lifetime::LONGEST as LONGEST_WAIT;
 pub use named::{NamedPath, named_paths};
@@ -27,3 +28,4 @@ pub use report::{
     About, Dependence, Directly, Ecn, Finding, Lifetime, Mark, Marks, Mtu, Nat, Passage,
     PathReport, State,
 };
+pub use setup::{Explain, Setup};

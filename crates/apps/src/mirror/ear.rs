@@ -15,7 +15,7 @@ const LONGEST: usize = 4096;
 
 /// The socket.
 #[derive(Debug)]
-pub struct Ear {
+pub(crate) struct Ear {
     io: tokio::net::UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
@@ -23,13 +23,13 @@ pub struct Ear {
 
 /// A packet that came.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub(crate) struct Heard {
     /// From where.
-    pub from: SocketAddr,
+    pub(crate) from: SocketAddr,
     /// Its ECN field.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
     /// What it carries.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Ear {
@@ -37,7 +37,7 @@ impl Ear {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn bind(local: &LocalAddress) -> io::Result<Self> {
+    pub(crate) fn bind(local: &LocalAddress) -> io::Result<Self> {
         let domain = if local.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         if let Some(device) = &local.device {
@@ -55,7 +55,7 @@ impl Ear {
     }
 
     /// Where it is.
-    pub const fn local(&self) -> SocketAddr {
+    pub(crate) const fn local(&self) -> SocketAddr {
         self.local
     }
 
@@ -63,7 +63,7 @@ impl Ear {
     ///
     /// # Errors
     /// When the system refuses.
-    pub async fn send(&self, to: SocketAddr, ecn: Ecn, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&self, to: SocketAddr, ecn: Ecn, bytes: &[u8]) -> io::Result<()> {
         let ecn = EcnCodepoint::from_bits(ecn as u8);
         let transmit =
             Transmit { destination: to, ecn, contents: bytes, segment_size: None, src_ip: None };
@@ -75,7 +75,7 @@ impl Ear {
     ///
     /// # Errors
     /// When the socket fails.
-    pub async fn hear(&self) -> io::Result<Vec<Heard>> {
+    pub(crate) async fn hear(&self) -> io::Result<Vec<Heard>> {
         self.io.async_io(Interest::READABLE, || self.take_waiting()).await
     }
 
@@ -98,13 +98,13 @@ impl Ear {
     }
 
     /// Packets that the system sends, and takes, at once.
-    pub fn offloads(&self) -> (usize, usize) {
+    pub(crate) fn offloads(&self) -> (usize, usize) {
         (self.state.max_gso_segments(), self.state.gro_segments())
     }
 
     /// The largest IP packet that the way to `to` takes as far as this host knows: what the device
     /// takes, if no router has said less. `None`: it does not tell.
-    pub fn route_mtu(local: &LocalAddress, to: SocketAddr) -> Option<u32> {
+    pub(crate) fn route_mtu(local: &LocalAddress, to: SocketAddr) -> Option<u32> {
         let socket = connect(local, to).ok()?;
         let told = match local.address {
             IpAddr::V4(_) => {
@@ -120,7 +120,7 @@ impl Ear {
 ///
 /// # Errors
 /// When there is none.
-pub fn connect(local: &LocalAddress, to: SocketAddr) -> io::Result<std::net::UdpSocket> {
+pub(crate) fn connect(local: &LocalAddress, to: SocketAddr) -> io::Result<std::net::UdpSocket> {
     let domain = if local.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
     if let Some(device) = &local.device {

@@ -2,13 +2,13 @@
 //! `polypath doctor` finds out what address translators, firewalls and routers do to them.
 //!
 //! A client asks for one over an association ([`words`]); the server then opens a few UDP sockets
-//! for a while ([`host`]) and answers [`probe`]s that carry a secret token: each by one packet, no
+//! for a while ([`host`]) and answers probes that carry a secret token: each by one packet, no
 //! larger than the probe, that tells its source and ECN field. On request it sends one packet from
 //! each socket to an address at which the client has received an answer, and to no other.
 //! docs/reference/forward.md has the bytes.
 
-pub mod ear;
+pub(crate) mod ear;
 pub mod host;
-pub mod probe;
+pub(crate) mod probe;
 mod proven;
 pub mod words;

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::words::{Cookie, Token};
 
 /// Bytes of a probe.
-pub const PROBE: usize = 64;
+pub(crate) const PROBE: usize = 64;
 /// Bytes of an answer: fewer, so that nobody gets more from a mirror than he sends.
-pub const ANSWER: usize = 48;
+pub(crate) const ANSWER: usize = 48;
 /// Bytes of a packet that was asked for.
-pub const PUSHED: usize = 21;
+pub(crate) const PUSHED: usize = 21;
 
 /// What each kind of packet begins with.
 const ASKS: [u8; 4] = *b"PPmP";
@@ -19,7 +19,7 @@ const PUSHES: [u8; 4] = *b"PPmS";
 /// The two bits of the ECN field (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Ecn {
+pub(crate) enum Ecn {
     /// Not-ECT.
     None = 0b00,
     /// ECT(1).
@@ -32,7 +32,7 @@ pub enum Ecn {
 
 impl Ecn {
     /// The lower two bits of a byte.
-    pub const fn from_bits(byte: u8) -> Self {
+    pub(crate) const fn from_bits(byte: u8) -> Self {
         match byte & 0b11 {
             0b01 => Self::Ect1,
             0b10 => Self::Ect0,
@@ -44,40 +44,40 @@ impl Ecn {
 
 /// Asks a mirror what it sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub(crate) struct Probe {
     /// Of the mirror.
-    pub token: Token,
+    pub(crate) token: Token,
     /// Comes back in the answer.
-    pub nonce: [u8; 8],
+    pub(crate) nonce: [u8; 8],
     /// The ECN field that the answer is to have.
-    pub want: Ecn,
+    pub(crate) want: Ecn,
 }
 
 /// What a mirror saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Of the probe.
-    pub nonce: [u8; 8],
+    pub(crate) nonce: [u8; 8],
     /// For [`Words::Send`](super::words::Words::Send).
-    pub cookie: Cookie,
+    pub(crate) cookie: Cookie,
     /// The ECN field of the probe as it arrived.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
     /// Where the probe came from.
-    pub from: SocketAddr,
+    pub(crate) from: SocketAddr,
 }
 
 /// A packet that the client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pushed {
+pub(crate) struct Pushed {
     /// Of the address that it goes to.
-    pub cookie: Cookie,
+    pub(crate) cookie: Cookie,
     /// The socket that it comes from.
-    pub door: u8,
+    pub(crate) door: u8,
 }
 
 impl Probe {
     /// As a packet.
-    pub fn to_bytes(&self) -> [u8; PROBE] {
+    pub(crate) fn to_bytes(self) -> [u8; PROBE] {
         let mut out = [0; PROBE];
         out[..4].copy_from_slice(&ASKS);
         out[4..20].copy_from_slice(&self.token);
@@ -87,7 +87,7 @@ impl Probe {
     }
 
     /// A packet as a probe; `None`: it is none, or not of this length.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; PROBE] = bytes.try_into().ok()?;
         let rest = bytes.strip_prefix(&ASKS)?;
         let (token, rest) = rest.split_first_chunk()?;
@@ -99,7 +99,7 @@ impl Probe {
 
 impl Answer {
     /// As a packet.
-    pub fn to_bytes(&self) -> [u8; ANSWER] {
+    pub(crate) fn to_bytes(self) -> [u8; ANSWER] {
         let mut out = [0; ANSWER];
         out[..4].copy_from_slice(&ANSWERS);
         out[4..12].copy_from_slice(&self.nonce);
@@ -120,7 +120,7 @@ impl Answer {
     }
 
     /// A packet as an answer; `None`: it is none.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; ANSWER] = bytes.try_into().ok()?;
         let rest = bytes.strip_prefix(&ANSWERS)?;
         let (nonce, rest) = rest.split_first_chunk()?;
@@ -139,7 +139,7 @@ impl Answer {
 
 impl Pushed {
     /// As a packet.
-    pub fn to_bytes(&self) -> [u8; PUSHED] {
+    pub(crate) fn to_bytes(self) -> [u8; PUSHED] {
         let mut out = [0; PUSHED];
         out[..4].copy_from_slice(&PUSHES);
         out[4..20].copy_from_slice(&self.cookie);
@@ -148,7 +148,7 @@ impl Pushed {
     }
 
     /// A packet as one that was asked for; `None`: it is none.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; PUSHED] = bytes.try_into().ok()?;
         let (cookie, door) = bytes.strip_prefix(&PUSHES)?.split_first_chunk()?;
         Some(Self { cookie: *cookie, door: *door.first()? })
