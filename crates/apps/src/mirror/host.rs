@@ -50,6 +50,9 @@ pub struct OfClient {
 #[derive(Debug)]
 struct Mirror {
     token: Token,
+    /// The client's address, which its association has proven: nobody else is answered, whatever
+    /// address a client writes into its probes.
+    client: IpAddr,
     ears: Vec<Ear>,
     proven: Mutex<Proven>,
     _place: OwnedSemaphorePermit,
@@ -75,7 +78,8 @@ impl Mirrors {
 
     /// Sockets at two ports of the address that the client reached, and at one of another address
     /// of the same family, if there is any.
-    fn open(&self, local: IpAddr) -> Result<Mirror, Refusal> {
+    fn open(&self, between: Between) -> Result<Mirror, Refusal> {
+        let local = between.local;
         if !self.offered {
             return Err(Refusal::NotPermitted);
         }
@@ -86,7 +90,8 @@ impl Mirrors {
         let ears = [Some(local), Some(local), other].into_iter().flatten().map(bind);
         let ears = ears.collect::<io::Result<Vec<_>>>().map_err(|_| Refusal::Failed)?;
         let token = draw().ok_or(Refusal::Failed)?;
-        Ok(Mirror { token, ears, proven: Mutex::default(), _place: place })
+        let client = between.remote.ip().to_canonical();
+        Ok(Mirror { token, client, ears, proven: Mutex::default(), _place: place })
     }
 }
 
@@ -94,7 +99,7 @@ impl OfClient {
     /// What to answer to what the client says; `None`: nothing.
     pub async fn hear(&mut self, words: Words, between: Between) -> Option<Words> {
         match words {
-            Words::Ask { seconds } => Some(match self.ask(seconds, between.local) {
+            Words::Ask { seconds } => Some(match self.ask(seconds, between) {
                 Ok(mirror) => mirror.introduce(between),
                 Err(why) => Words::Not(why),
             }),
@@ -113,12 +118,12 @@ impl OfClient {
         }
     }
 
-    fn ask(&mut self, seconds: u16, local: IpAddr) -> Result<Arc<Mirror>, Refusal> {
+    fn ask(&mut self, seconds: u16, between: Between) -> Result<Arc<Mirror>, Refusal> {
         if self.left == 0 || self.current.as_ref().is_some_and(|(_, task)| !task.is_finished()) {
             return Err(Refusal::TooMany);
         }
         self.end();
-        let mirror = Arc::new(self.mirrors.open(local)?);
+        let mirror = Arc::new(self.mirrors.open(between)?);
         self.left -= 1;
         let life = Duration::from_secs(seconds.clamp(1, LONGEST).into());
         let task = tokio::spawn(tokio::time::timeout(life, mirror.clone().reflect()));
@@ -172,6 +177,9 @@ impl Mirror {
     }
 
     fn answer(&self, heard: &Heard) -> Option<(Answer, Ecn)> {
+        if heard.from.ip() != self.client {
+            return None;
+        }
         let probe = Probe::from_bytes(&heard.bytes).filter(|probe| probe.token == self.token)?;
         let cookie = self.lock().answer(heard.from, draw()?)?;
         let answer = Answer { nonce: probe.nonce, cookie, ecn: heard.ecn, from: heard.from };
@@ -260,6 +268,16 @@ mod tests {
         }
         assert!(timeout(SILENCE, ear.hear()).await.is_err());
         assert!(ask(&ear, doors[0], token).await.is_some());
+    }
+
+    /// What looks as if it came from somebody else is not answered.
+    #[tokio::test]
+    async fn strangers_are_sent_nothing() {
+        let mirrors = Mirrors::new(1, [LOCAL]);
+        let (_client, token, doors) = mirror(&mirrors).await;
+        let stranger = Ear::bind(&IpAddr::from([127, 0, 0, 9]).into()).unwrap();
+        assert_eq!(ask(&stranger, doors[0], token).await, None);
+        assert!(ask(&ear(), doors[0], token).await.is_some());
     }
 
     /// A client cannot have packets sent to anybody who has not given it an answer's cookie.
