@@ -33,13 +33,15 @@ pub(crate) struct Overview {
 pub(crate) fn ss(args: &SsArgs, talk: Talk) -> Result<(), Failure> {
     let sockets = args.process.sockets()?;
     let mut processes = Vec::new();
-    let mut last = None;
+    let mut last: Option<Failure> = None;
     for socket in sockets {
         match look(&socket) {
             Ok(status) => processes.push(status),
+            // The last one is told at the end.
             Err(failure) => {
-                talk.say(failure.message());
-                last = Some(failure);
+                if let Some(earlier) = last.replace(failure) {
+                    talk.say(earlier.message());
+                }
             }
         }
     }

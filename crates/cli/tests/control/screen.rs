@@ -92,7 +92,7 @@ fn paths_are_shown_and_switched_by_keys() {
     };
     top.await_screen(is_off);
     top.press("s");
-    top.await_screen(|text| text.contains("(sorted by rate)"));
+    top.await_screen(|text| text.contains("(by rate)"));
     top.quit();
     assert!(field.done("ss to").contains("off, sent"));
 }

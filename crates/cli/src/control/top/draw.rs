@@ -18,7 +18,7 @@ const WIDE: u16 = 130;
 /// Streams that are shown.
 const STREAMS: usize = 4;
 
-const KEYS: &str = "q quit  tab association  up/down path  s sort  n on  b backup  x off";
+const KEYS: &str = "q quit  tab next  up/down path  n on  b backup  x off  s sort";
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
     let area = frame.area();
@@ -225,7 +225,7 @@ fn draw_events(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let text = match model.message.is_empty() {
-        true => format!("{KEYS}  (sorted by {})", model.sort.word()),
+        true => format!("{KEYS} (by {})", model.sort.word()),
         false => escape_text(&model.message),
     };
     frame.render_widget(Line::styled(text, faint()), area);
