@@ -31,7 +31,7 @@ impl State {
 
     /// The association with this number that is not over.
     fn numbered(&self, number: u64) -> Option<AssocHandle> {
-        let live = |slot: &Slot| slot.number == number && slot.closed.is_none();
+        let live = |slot: &Slot| u64::from(slot.number) == number && slot.closed.is_none();
         self.slots.iter().find(|(_, slot)| live(slot)).map(|(h, _)| *h)
     }
 }
@@ -40,7 +40,7 @@ impl Watched for Shared {
     fn numbers(&self) -> Vec<u64> {
         let state = self.lock();
         let live = state.slots.values().filter(|slot| slot.closed.is_none());
-        live.map(|slot| slot.number).collect()
+        live.map(|slot| slot.number.into()).collect()
     }
 
     fn snapshot(&self, number: u64) -> Option<Snapshot> {

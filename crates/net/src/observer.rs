@@ -1,7 +1,7 @@
 //! Endpoints seen from outside, by who uses none of their associations.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use polypath_proto::State;
@@ -42,7 +42,7 @@ pub struct Observer {
 struct Registry {
     endpoints: Mutex<Vec<Weak<dyn Watched>>>,
     events: broadcast::Sender<(u64, Event)>,
-    numbers: AtomicU64,
+    numbers: AtomicU32,
 }
 
 /// What an endpoint shows of itself. Associations have numbers that are never used again.
@@ -120,7 +120,7 @@ impl Observer {
         let inner = Registry {
             endpoints: Mutex::default(),
             events: broadcast::Sender::new(EVENTS_KEPT),
-            numbers: AtomicU64::new(1),
+            numbers: AtomicU32::new(1),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -136,15 +136,15 @@ impl Observer {
     }
 
     /// The number of an association that begins.
-    pub(crate) fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u32 {
         self.inner.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn tell(&self, number: u64, event: &Event) {
+    pub(crate) fn tell(&self, number: u32, event: &Event) {
         // They may be as many as messages.
         let is_of_a_message = matches!(event, Event::SenderDry | Event::Abandoned { .. });
         if !is_of_a_message && self.inner.events.receiver_count() > 0 {
-            let _nobody_listens = self.inner.events.send((number, event.clone()));
+            let _nobody_listens = self.inner.events.send((number.into(), event.clone()));
         }
     }
 

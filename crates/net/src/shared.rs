@@ -79,7 +79,7 @@ pub(crate) struct State {
 pub(crate) struct Slot {
     pub(crate) signals: Arc<Signals>,
     /// What its [`Observer`](crate::Observer) calls it; 0 without one.
-    pub(crate) number: u64,
+    pub(crate) number: u32,
     pub(crate) established: bool,
     pub(crate) closed: Option<Box<CloseReason>>,
     /// The application has a handle, or will get one from `accept`.

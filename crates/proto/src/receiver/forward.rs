@@ -78,7 +78,7 @@ impl Receiver {
                     return;
                 }
                 let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-                let mut log = self.log.as_mut();
+                let mut log = self.log.as_deref_mut();
                 self.delivery.skip(now, stream, ssn.0.into(), |message| {
                     note_delivery(message, stats, tracker, None);
                     log_delivery(message, log.as_deref_mut());

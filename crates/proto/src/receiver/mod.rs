@@ -137,7 +137,11 @@ pub(crate) struct Receiver {
     /// [`reset`]).
     in_doubt: Option<u64>,
     /// What became deliverable, and what was dropped, while that is traced.
-    log: Option<Vec<TraceEvent>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "most associations have none, and a server has many"
+    )]
+    log: Option<Box<Vec<TraceEvent>>>,
 }
 
 impl Receiver {
@@ -174,14 +178,14 @@ impl Receiver {
 
     /// What happens here is traced: see [`take_log`](Self::take_log).
     pub(crate) fn keep_log(&mut self, on: bool) {
-        self.log = on.then(Vec::new);
+        self.log = on.then(Box::default);
     }
 
     /// What became deliverable or was dropped since the last time, while that is traced.
     #[inline]
     pub(crate) fn take_log(&mut self) -> Option<Vec<TraceEvent>> {
         let log = self.log.as_mut().filter(|log| !log.is_empty())?;
-        Some(core::mem::take(log))
+        Some(core::mem::take(&mut **log))
     }
 
     fn note_reneged(&mut self, tsn: u64) {
@@ -414,7 +418,7 @@ impl Receiver {
         predecessors: u64,
     ) -> Result<(), &'static str> {
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_mut());
+        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_deref_mut());
         let delivered = self.delivery.accept(now, message, predecessors, |message| {
             note_delivery(message, stats, tracker, interleaved.as_deref_mut());
             log_delivery(message, log.as_deref_mut());

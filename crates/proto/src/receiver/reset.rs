@@ -168,7 +168,7 @@ impl Receiver {
         self.tracker.restart(to);
         self.drop_incomplete();
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_mut());
+        let (mut interleaved, mut log) = (self.interleaved.as_deref_mut(), self.log.as_deref_mut());
         self.delivery.deliver_waiting(now, |message| {
             note_delivery(message, stats, tracker, interleaved.as_deref_mut());
             log_delivery(message, log.as_deref_mut());

@@ -28,7 +28,7 @@ impl Receiver {
             return;
         }
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);
-        let mut log = self.log.as_mut();
+        let mut log = self.log.as_deref_mut();
         self.delivery.skip(now, stream, mid.0, |message| {
             note_delivery(message, stats, tracker, Some(&mut *interleaved));
             log_delivery(message, log.as_deref_mut());

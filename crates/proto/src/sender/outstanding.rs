@@ -47,7 +47,11 @@ pub(crate) struct OutstandingQueue {
     /// [`take_lost_expendable`](Self::take_lost_expendable).
     lost_expendable: Vec<u64>,
     /// What was declared lost, and where, while that is traced.
-    loss_log: Option<Vec<(PathId, u64)>>,
+    #[expect(
+        clippy::box_collection,
+        reason = "most associations have none, and a server has many"
+    )]
+    loss_log: Option<Box<Vec<(PathId, u64)>>>,
 }
 
 impl OutstandingQueue {
@@ -76,14 +80,14 @@ impl OutstandingQueue {
 
     /// Chunks that are declared lost are traced: see [`take_loss_log`](Self::take_loss_log).
     pub(crate) fn keep_loss_log(&mut self, on: bool) {
-        self.loss_log = on.then(Vec::new);
+        self.loss_log = on.then(Box::default);
     }
 
     /// Chunks that were declared lost since the last time, and their paths, while that is traced.
     #[inline]
     pub(crate) fn take_loss_log(&mut self) -> Option<Vec<(PathId, u64)>> {
         let log = self.loss_log.as_mut().filter(|log| !log.is_empty())?;
-        Some(core::mem::take(log))
+        Some(core::mem::take(&mut **log))
     }
 
     /// Forgets the lists of path `p`, which is removed.
