@@ -1,6 +1,8 @@
 //! Running commands seen from outside: `top` on a terminal, `ss`, `control`, and the exporter under
 //! bad manners.
 
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "commands are waited for")]
+
 mod exporter;
 mod screen;
 mod words;

@@ -1,5 +1,11 @@
 //! `polypath top`: what associations do, live, and why they do no more.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a live picture has the time of this host, and threads that look"
+)]
+
 mod draw;
 mod look;
 mod model;
