@@ -38,7 +38,7 @@ fn a_secret_that_both_have_serves_in_place_of_keys() {
     let server = Server::receive(&receiver, "--psk psk");
     let sent = sender.send(&server, "--psk psk");
     assert!(sent.status.success() && received(&receiver), "{}", text(&sent.stderr));
-    assert!(!sender.path("keys").exists(), "no key is made");
+    assert!(!sender.path("keys/identity").exists(), "no key is made");
     let refused = sender.send(&server, &format!("--peer {}", receiver.key()));
     let line = text(&refused.stderr);
     assert!(refused.status.code() == Some(6) && line.contains("--psk"), "{line}");
