@@ -22,7 +22,10 @@ pub enum FolderError {
         error: io::Error,
     },
     /// Others may write there, or it is somebody else's.
-    #[error("{}: others may write there (allowed: a folder of this user with mode 0700)", .0.display())]
+    #[error(
+        "{}: others may write there (allowed: a folder of this user with mode 0700)",
+        .0.display()
+    )]
     Open(PathBuf),
 }
 

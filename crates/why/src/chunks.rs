@@ -86,8 +86,8 @@ fn note_sent(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     }
 }
 
-/// Of each of these (when, path, bytes) the bytes of its neighbours with the same time and path: one
-/// packet, or a burst of them.
+/// Of each of these (when, path, bytes) the bytes of its neighbours with the same time and path:
+/// one packet, or a burst of them.
 fn sum_together(all: impl Iterator<Item = (u64, u8, u64)>) -> Vec<u64> {
     let mut sums: Vec<u64> = Vec::new();
     let (mut first, mut sum, mut of) = (0, 0, None);

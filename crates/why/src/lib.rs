@@ -28,16 +28,17 @@
 //! receiver; this is charged to the path it came on.
 //!
 //! Before, it waits for chunks that are missing: before it in the order of its stream, or of its
-//! message. It goes on when the last of them arrives, however many came meanwhile; so what became of
-//! that one is what was waited for. If none completes it, because its sender gave the missing ones
-//! up or the trace ends, it is the first of them. A path needs some time for any packet, its
-//! *floor*: the least one-way delay that a packet of its size had on it within 30 s before or after.
+//! message. It goes on when the last of them arrives, however many came meanwhile; so what became
+//! of that one is what was waited for. If none completes it, because its sender gave the missing
+//! ones up or the trace ends, it is the first of them. A path needs some time for any packet, its
+//! *floor*: the least one-way delay that a packet of its size had on it within 30 s before or
+//! after.
 //!
 //! - The missing chunk was sent first at `s` on path `p`. Until `s` plus the floor of `p` it cannot
-//!   be here: [reordering](Cause::Reordering), charged to `p`, which is slower than the path of what
-//!   waits.
-//! - But if what waits comes *before* it in its message, it does not wait for another path alone: it
-//!   waits for the sender. By what the missing chunk was sent later than it,
+//!   be here: [reordering](Cause::Reordering), charged to `p`, which is slower than the path of
+//!   what waits.
+//! - But if what waits comes *before* it in its message, it does not wait for another path alone:
+//!   it waits for the sender. By what the missing chunk was sent later than it,
 //!   [window](Cause::Window) is charged: the peer's window or the congestion window was closed, or
 //!   packets were paced. It is [application](Cause::Application) if the sender had nothing more to
 //!   send.

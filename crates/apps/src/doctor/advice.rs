@@ -199,7 +199,7 @@ fn advise_no_mirror(why: &str) -> Line {
     warn(
         About::Nat,
         format!("the kind of NAT, and ECN, could not be asked: {why}"),
-        "run `polypath serve` there without --no-mirror, and let UDP in to its free ports meanwhile",
+        "run `polypath serve` there without --no-mirror, and let UDP in to its free ports",
     )
 }
 

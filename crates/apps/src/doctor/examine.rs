@@ -23,8 +23,8 @@ use crate::paths;
 const SECONDS: u16 = 25;
 /// How long a mirror may take for all, whatever the server does.
 const REFLECTION: Duration = Duration::from_secs(18);
-/// A server that does not understand us says so at once; with one that takes longer, nothing is tried
-/// again.
+/// A server that does not understand us says so at once; with one that takes longer, nothing is
+/// tried again.
 const SOON: Duration = Duration::from_secs(4);
 /// How long an association may take to say goodbye.
 const GOODBYE: Duration = Duration::from_millis(500);

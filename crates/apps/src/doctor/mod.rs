@@ -2,8 +2,8 @@
 //! firewalls, routers and this host's own settings do to it.
 //!
 //! [`named_paths`] makes paths of what the user wrote; [`examine`] looks at one of them, by an
-//! association over it alone and a [mirror](crate::mirror) at its far end; [`advise`] says in a line
-//! each what was found, and what to do.
+//! association over it alone and a [mirror](crate::mirror) at its far end; [`advise`] says in a
+//! line each what was found, and what to do.
 
 mod advice;
 mod directly;

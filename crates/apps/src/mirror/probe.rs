@@ -190,7 +190,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80), kind in 0usize..3) {
+        fn no_bytes_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+            kind in 0usize..3,
+        ) {
             let magic = [ASKS, ANSWERS, PUSHES][kind];
             let mut typed = [&magic[..], &bytes].concat();
             typed.truncate([PROBE, ANSWER, PUSHED][kind]);

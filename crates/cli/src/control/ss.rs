@@ -119,7 +119,8 @@ fn format_path(out: &mut String, path: &PathStatus) {
         Use::Off => ", off",
     };
     let line = format!(
-        "    {} to {}: {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, in flight {}: {}",
+        "    {} to {}: {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, in flight {}: \
+         {}",
         path.name,
         path.remote.ip(),
         path.state,

@@ -105,7 +105,8 @@ impl Desk<'_> {
         self.teller.tell(event, text);
     }
 
-    /// The first of many failures is told, and fewer and fewer of the others: it may go on for days.
+    /// The first of many failures is told, and fewer and fewer of the others: it may go on for
+    /// days.
     fn note_failure(&self, why: &str, failures: u32) {
         notify::status(why);
         self.set_trouble(why);

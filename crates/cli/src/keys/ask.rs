@@ -37,8 +37,8 @@ pub(super) fn tell_of_unknown(
     file: &KnownPeersFile,
 ) -> Failure {
     let text = format!(
-        "{names} is not known, and has the key {key}: if `polypath id` prints that there, say --peer {key}, or add \
-         the line `{} {key}` to {}",
+        "{names} is not known, and has the key {key}: if `polypath id` prints that there, say \
+         --peer {key}, or add the line `{} {key}` to {}",
         names.first(),
         file.shown_path()
     );

@@ -58,7 +58,7 @@ fn a_fault_is_charged_to_its_path_and_cause() {
 
 /// By hand, in release: the distribution over many draws that nobody has looked at.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes, in release: made by hand when its rules change (docs/evidence/looking-in.md)"]
 fn the_distribution_over_many_draws() {
     let seed = number_in("WHY_SEED", REPORT_SEED);
     let draws = number_in("WHY_DRAWS", 200);
@@ -117,7 +117,7 @@ fn draws_as_they_are_are_charged_as_the_simulator_knows() {
 
 /// By hand, in release.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes, in release: made by hand when its rules change (docs/evidence/looking-in.md)"]
 fn the_distance_from_the_simulator_over_many_draws() {
     let population = Population { seed: number_in("WHY_SEED", REPORT_SEED), packets: PACKETS };
     let draws = number_in("WHY_DRAWS", 200);

@@ -70,7 +70,9 @@ fn status(seconds: u64) -> Status {
         })
     };
     let status = json!({
-        "process": {"pid": 4711, "command": "forward to vps\u{1b}[2J", "version": "0.1.0", "uptime": 60.0},
+        "process": {
+            "pid": 4711, "command": "forward to vps\u{1b}[2J", "version": "0.1.0", "uptime": 60.0
+        },
         "associations": [event(1), event(4)], "more": 0
     });
     serde_json::from_value(status).unwrap()
