@@ -15,8 +15,8 @@ impl State {
     pub(crate) fn paths(&self, h: AssocHandle, now: Time) -> Vec<PathInfo> {
         let Some(association) = self.core.association(h) else { return Vec::new() };
         let view = association.view(now);
-        let stats = association.stats().paths.into_iter();
-        let info = |(stats, path): (PathStats, &PathView)| PathInfo {
+        let (stats, waits) = (association.path_stats(), association.path_waits(now));
+        let info = |((stats, path), unacknowledged_for): ((PathStats, &PathView), _)| PathInfo {
             admin: path.admin,
             primary: view.primary == path.id,
             mtu: association.path_mtu(path.id).unwrap_or_default(),
@@ -24,9 +24,10 @@ impl State {
             contact: self.last_contact(h, association, &stats, now),
             min_rtt: path.min_rtt,
             lost_chunks: path.lost_chunks,
+            unacknowledged_for,
             stats,
         };
-        stats.zip(view.paths).map(info).collect()
+        stats.into_iter().zip(view.paths).zip(waits).map(info).collect()
     }
 
     /// The association with this number that is not over.
@@ -68,7 +69,8 @@ impl Watched for Shared {
         let now = self.clock.now();
         let mut state = self.lock();
         let Some(h) = state.numbered(number) else { return false };
-        let known = state.paths(h, now).iter().any(|info| info.stats.path == path);
+        let paths = state.core.association(h).map_or(0, |a| a.view(now).paths.len());
+        let known = path.index() < paths;
         if let Some(association) = state.association(h).filter(|_| known) {
             association.set_path_admin(now, path, admin);
         }

@@ -25,8 +25,11 @@ pub struct PathInfo {
     pub contact: Contact,
     /// The smallest round-trip time ever measured.
     pub min_rtt: Option<Duration>,
-    /// DATA chunks sent on it that were declared lost.
+    /// DATA chunks sent on it that were declared lost, less those that turned out not to be.
     pub lost_chunks: u64,
+    /// For how long the oldest data in flight on it waits for an acknowledgement; `None`: there is
+    /// none.
+    pub unacknowledged_for: Option<Duration>,
 }
 
 impl PathInfo {
@@ -41,6 +44,7 @@ impl PathInfo {
             contact: Contact::default(),
             min_rtt: None,
             lost_chunks: 0,
+            unacknowledged_for: None,
         }
     }
 }

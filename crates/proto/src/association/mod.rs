@@ -63,8 +63,8 @@ use crate::policy::{PolicySet, StreamParam, Trigger};
 use crate::receiver::{Receiver, ReceiverSettings, RecvFrom};
 use crate::rng::{Rng, StoredRng};
 use crate::sender::{SendError, SendOptions, Sender};
-use crate::stats::{AssocStats, RecoveryStats, StreamWait};
-use crate::time::Time;
+use crate::stats::{AssocStats, PathStats, RecoveryStats, StreamWait};
+use crate::time::{Duration, Time};
 use crate::trace::{TraceRecord, Tracer};
 use crate::view::AssocView;
 use timers::Timers;
@@ -305,6 +305,12 @@ impl Association {
         self.tx.stream_waits(now, most)
     }
 
+    /// For how long the oldest data in flight on each path waits for an acknowledgement, in the
+    /// order of their numbers; `None` where there is none. Only the oldest chunks are looked at.
+    pub fn path_waits(&self, now: Time) -> Vec<Option<Duration>> {
+        self.tx.path_waits(now, self.paths.views.len())
+    }
+
     /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages
     /// fill the memory that goes with it.
     pub fn writable(&self) -> u64 {
@@ -357,12 +363,16 @@ impl Association {
         (self.rx.buffer_size(), self.tx.buffer_view().limit)
     }
 
+    /// Counters of the paths alone, in the order of their numbers.
+    pub fn path_stats(&self) -> Vec<PathStats> {
+        self.paths.iter().map(|(v, p)| p.stats.stats(p.tuple, v)).collect()
+    }
+
     /// Counters.
     pub fn stats(&self) -> AssocStats {
         let rx = self.rx.stats();
-        let paths = self.paths.iter().map(|(v, p)| p.stats.stats(p.tuple, v)).collect();
         AssocStats {
-            paths,
+            paths: self.path_stats(),
             sacks_sent: rx.sacks,
             data_chunks_received: rx.chunks,
             duplicates_received: rx.duplicates,

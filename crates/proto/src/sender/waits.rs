@@ -3,12 +3,26 @@
 use super::Sender;
 use super::outstanding::TxChunk;
 use crate::stats::{StreamWait, WaitsFor};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// Chunks that are looked at, at most: the oldest.
 const LOOKED_AT: usize = 4096;
 
 impl Sender {
+    /// For how long the oldest data in flight on each path waits for an acknowledgement, since its
+    /// latest transmission there.
+    pub(crate) fn path_waits(&self, now: Time, paths: usize) -> Vec<Option<Duration>> {
+        let mut waits = vec![None; paths];
+        for (_, chunk) in self.outstanding.iter().take(LOOKED_AT) {
+            if chunk.is_in_flight()
+                && let Some(wait) = waits.get_mut(chunk.path.index())
+            {
+                *wait = (*wait).max(Some(now.since(chunk.sent)));
+            }
+        }
+        waits
+    }
+
     /// What each stream waits for, at most `most` of them, the longest first.
     pub(crate) fn stream_waits(&self, now: Time, most: usize) -> Vec<StreamWait> {
         let mut waits: Vec<StreamWait> = Vec::new();
@@ -62,7 +76,6 @@ mod tests {
     use crate::ids::{StreamId, Tsn};
     use crate::policy::FirstCome;
     use crate::sender::SendOptions;
-    use crate::time::Duration;
 
     #[test]
     fn each_stream_waits_once_and_the_longest_comes_first() {
