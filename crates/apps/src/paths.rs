@@ -43,6 +43,15 @@ pub fn explain_path(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<St
     }
 }
 
+/// Why a path carries no data because the user said so.
+pub const fn explain_admin(admin: PathAdmin) -> Option<&'static str> {
+    match admin {
+        PathAdmin::Disabled => Some("switched off"),
+        PathAdmin::Backup => Some("kept for when the others fail"),
+        PathAdmin::Active => None,
+    }
+}
+
 /// Why a path that works carries no data.
 fn explain_unused(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<&'static str> {
     let carried = |path: &PathInfo| match sends {
@@ -52,8 +61,7 @@ fn explain_unused(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<&'st
     let total: u64 = all.iter().map(carried).sum();
     match path.admin {
         _ if carried(path) > 0 || total == 0 => None,
-        PathAdmin::Disabled => Some("switched off"),
-        PathAdmin::Backup => Some("kept for when the others fail"),
+        PathAdmin::Disabled | PathAdmin::Backup => explain_admin(path.admin),
         _ if total < WORTH_SHARING => Some("usable, but there was little to send"),
         PathAdmin::Active if sends => {
             Some("usable, but the scheduler sent nothing (it would slow the others)")

@@ -60,12 +60,17 @@ impl Home {
         self.folder.join("config.toml")
     }
 
+    /// The folder for sockets of running processes, which need not be there.
+    pub fn run_folder(&self) -> PathBuf {
+        self.folder.join("run")
+    }
+
     /// The folder for sockets of running processes, made for its user alone if it is not there.
     ///
     /// # Errors
     /// When it cannot be made, or others may write it.
     pub fn make_run_folder(&self) -> Result<PathBuf, KeyError> {
-        let folder = self.folder.join("run");
+        let folder = self.run_folder();
         safe_file::make_folder(&folder)?;
         Ok(folder)
     }

@@ -21,6 +21,7 @@ use crate::forward::frame::Destination;
 use crate::forward::mux::Incoming;
 use crate::forward::relay::Local;
 use crate::forward::spec::DynamicSpec;
+use crate::same_user::is_same_user;
 
 /// Guests' connections at a time.
 const GUESTS: usize = 1000;
@@ -98,7 +99,7 @@ impl Lobby {
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if guests.len() < GUESTS => match accepted {
-                    Ok((stream, _)) if is_our_user(&stream) => {
+                    Ok((stream, _)) if is_same_user(&stream) => {
                         guests.spawn(serve_guest(stream, client.clone(), untaken.clone()));
                     }
                     Ok(_) => {}
@@ -109,12 +110,6 @@ impl Lobby {
             }
         }
     }
-}
-
-/// Files say who may connect; the kernel says who did.
-fn is_our_user(stream: &UnixStream) -> bool {
-    let own = nix::unistd::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
 async fn serve_guest(mut stream: UnixStream, client: Arc<Client>, untaken: Arc<Untaken>) {
