@@ -60,6 +60,7 @@ mod _polypath {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::gate::watch_forks(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
