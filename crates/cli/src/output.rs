@@ -37,12 +37,20 @@ fn fold_entry(line: &str) -> String {
 
 /// Prints what need not be text, likewise.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    write_out(bytes).map(drop)
+}
+
+/// Prints a text; whether there is still a reader who may want more.
+pub(crate) fn print_to_reader(text: &str) -> Result<bool, Failure> {
+    write_out(text.as_bytes())
+}
+
+fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::run_failed(format!("stdout: {error}")))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::run_failed(format!("stdout: {error}"))),
     }
 }
 

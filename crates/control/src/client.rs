@@ -1,17 +1,30 @@
 //! Who asks.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::message::{Answer, EventLine, Line, Request, Sections, Status, Use, VERSION, Which};
 
-/// An answer is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// An answer is waited for so long, whole.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A sign of life of who tells events is waited for so long.
+const EVENT_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Associations that are taken from one process, at most.
+const MOST: usize = 100_000;
+
+/// Processes that are asked at a time.
+const AT_ONCE: usize = 32;
 
 /// A longer answer is none, bytes: 1000 associations with eight paths each take less.
-const LONGEST: u64 = 16 << 20;
+const LONGEST: usize = 16 << 20;
 
 /// A connection to the control socket of a process.
 #[derive(Debug)]
@@ -45,12 +58,63 @@ pub enum AskError {
     Refused(String),
 }
 
+impl AskError {
+    /// The process is gone: its socket is, or nobody is there.
+    pub fn is_gone(&self) -> bool {
+        self.is_left_behind() || self.is_nothing()
+    }
+
+    /// The socket was left by a process that is gone.
+    pub(crate) fn is_left_behind(&self) -> bool {
+        matches!(self, Self::Io { path, error }
+            if error.kind() == io::ErrorKind::ConnectionRefused && is_socket(path))
+    }
+
+    /// There is nothing of that name.
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the process does not answer".into(),
         io::ErrorKind::ConnectionRefused => "the process is gone".into(),
+        io::ErrorKind::UnexpectedEof => "no answer: is it gone, or asked by too many?".into(),
         _ => error.to_string(),
     }
+}
+
+/// Whether there is a socket; nothing else may be removed or replaced.
+pub(crate) fn is_socket(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// A connection; a process that takes none does not hold us up, as it would by connect(2).
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    socket.set_nonblocking(false)?;
+    Ok(UnixStream::from(OwnedFd::from(socket)))
+}
+
+/// How things are in each of these processes, asked at the same time: nobody waits for another who
+/// does not answer.
+pub fn look_at_all(clients: Vec<Client>) -> Vec<(PathBuf, Result<Status, AskError>)> {
+    let mut answers = Vec::with_capacity(clients.len());
+    let mut clients = clients.into_iter().peekable();
+    while clients.peek().is_some() {
+        let some: Vec<_> = clients.by_ref().take(AT_ONCE).collect();
+        std::thread::scope(|scope| {
+            let ask = |mut client: Client| {
+                scope.spawn(move || (client.path.clone(), client.look(Sections::Status, None)))
+            };
+            let asking: Vec<_> = some.into_iter().map(ask).collect();
+            answers.extend(asking.into_iter().filter_map(|one| one.join().ok()));
+        });
+    }
+    answers
 }
 
 impl Client {
@@ -60,8 +124,7 @@ impl Client {
     /// When nobody is there.
     pub fn connect(path: &Path) -> Result<Self, AskError> {
         let failed = |error| AskError::Io { path: path.to_owned(), error };
-        let stream = UnixStream::connect(path).map_err(failed)?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        let stream = connect(path).map_err(failed)?;
         stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
         Ok(Self { reader: BufReader::new(stream), path: path.to_owned() })
     }
@@ -84,8 +147,13 @@ impl Client {
     /// # Errors
     /// When the process is gone, does not answer, or says no.
     pub fn ask(&mut self, request: &Request) -> Result<Answer, AskError> {
+        self.ask_until(request, Instant::now() + PATIENCE)
+    }
+
+    fn ask_until(&mut self, request: &Request, until: Instant) -> Result<Answer, AskError> {
         self.send(request)?;
-        match self.hear()? {
+        let line = self.line(until)?;
+        match self.parse(&line)? {
             Answer::Error(text) => Err(AskError::Refused(text)),
             answer => Ok(answer),
         }
@@ -100,18 +168,30 @@ impl Client {
         sections: Sections,
         association: Option<u64>,
     ) -> Result<Status, AskError> {
-        let mut status = self.look_after(sections, Which { association, after: None })?;
-        while let Some(last) = status.associations.last().filter(|_| status.more > 0) {
-            let after = Some(last.association);
-            let next = self.look_after(sections, Which { association, after })?;
+        let until = Instant::now() + PATIENCE;
+        let mut status = self.look_after(sections, Which { association, after: None }, until)?;
+        while let Some(last) = status.associations.last().map(|last| last.association)
+            && status.more > 0
+            && status.associations.len() < MOST
+        {
+            let which = Which { association, after: Some(last) };
+            let next = self.look_after(sections, which, until)?;
+            if next.associations.first().is_none_or(|first| first.association <= last) {
+                break;
+            }
             status.associations.extend(next.associations);
             status.more = next.more;
         }
         Ok(status)
     }
 
-    fn look_after(&mut self, sections: Sections, which: Which) -> Result<Status, AskError> {
-        match self.ask(&sections.of(which))? {
+    fn look_after(
+        &mut self,
+        sections: Sections,
+        which: Which,
+        until: Instant,
+    ) -> Result<Status, AskError> {
+        match self.ask_until(&sections.of(which), until)? {
             Answer::Status(status) => Ok(*status),
             _ => Err(self.strange("another answer than was asked for")),
         }
@@ -140,15 +220,13 @@ impl Client {
     pub fn events(mut self) -> Result<EventStream, AskError> {
         self.send(&Request::Events)?;
         // The first line says that it has begun.
-        let begun = self.line()?;
+        let begun = self.line(Instant::now() + PATIENCE)?;
         if !begun.is_empty() {
             return match self.parse(&begun)? {
                 Answer::Error(text) => Err(AskError::Refused(text)),
                 _ => Err(self.strange("another answer than was asked for")),
             };
         }
-        let patience = Some(4 * PATIENCE);
-        self.reader.get_ref().set_read_timeout(patience).map_err(|error| self.failed(error))?;
         Ok(EventStream { client: self })
     }
 
@@ -158,21 +236,29 @@ impl Client {
         sent.map_err(|error| self.failed(error))
     }
 
-    fn hear(&mut self) -> Result<Answer, AskError> {
-        let line = self.line()?;
-        self.parse(&line)
-    }
-
-    /// The next line, without its end.
-    fn line(&mut self) -> Result<Vec<u8>, AskError> {
+    /// The next line, without its end. It has to be whole by `until`, however slowly it comes.
+    fn line(&mut self, until: Instant) -> Result<Vec<u8>, AskError> {
         let mut line = Vec::new();
-        let mut bounded = io::Read::take(&mut self.reader, LONGEST);
-        let read = bounded.read_until(b'\n', &mut line);
-        read.map_err(|error| self.failed(error))?;
-        match line.pop() {
-            Some(b'\n') => Ok(line),
-            None => Err(self.failed(io::ErrorKind::UnexpectedEof.into())),
-            Some(_) => Err(self.strange("a line without end")),
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(self.failed(io::ErrorKind::TimedOut.into()));
+            }
+            let some = self.reader.get_ref().set_read_timeout(Some(left));
+            let some = some.and_then(|()| self.reader.fill_buf()).map(<[u8]>::to_vec);
+            let some = some.map_err(|error| self.failed(error))?;
+            let end = some.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(some.len());
+            line.extend_from_slice(some.get(..taken).unwrap_or_default());
+            self.reader.consume(taken + usize::from(end.is_some()));
+            match end {
+                Some(_) => return Ok(line),
+                None if some.is_empty() => {
+                    return Err(self.failed(io::ErrorKind::UnexpectedEof.into()));
+                }
+                None if line.len() > LONGEST => return Err(self.strange("a line without end")),
+                None => {}
+            }
         }
     }
 
@@ -200,7 +286,7 @@ impl EventStream {
     /// When it does not answer, or what it says is not understood.
     pub fn next_event(&mut self) -> Result<Option<EventLine>, AskError> {
         loop {
-            let line = match self.client.line() {
+            let line = match self.client.line(Instant::now() + EVENT_PATIENCE) {
                 Err(AskError::Io { error, .. })
                     if matches!(
                         error.kind(),
@@ -220,13 +306,5 @@ impl EventStream {
                 _ => {}
             }
         }
-    }
-
-    /// Ends listening from another thread, which [`next_event`](Self::next_event) tells as an end.
-    ///
-    /// # Errors
-    /// When the socket cannot be shared.
-    pub fn closer(&self) -> io::Result<UnixStream> {
-        self.client.reader.get_ref().try_clone()
     }
 }

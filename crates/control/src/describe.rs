@@ -34,7 +34,7 @@ pub(crate) fn describe(seen: &Snapshot, sections: Sections) -> Option<Associatio
         paths: wants(Sections::Paths).then(|| paths(seen, &names)),
         streams: wants(Sections::Streams)
             .then(|| seen.waits.iter().map(|wait| stream(seen, wait, &names)).collect()),
-        limits: wants(Sections::Limits).then(|| limits(seen, &names)),
+        limits: wants(Sections::Limits).then(|| limits(seen.limits.ranking(), &names)),
     })
 }
 
@@ -75,7 +75,7 @@ fn paths(seen: &Snapshot, names: &[String]) -> Vec<PathStatus> {
         admin: path.admin.into(),
         primary: path.primary,
         limited_by: limit_of_path(path, seen, names),
-        trouble: words::is_in_trouble(path, &seen.waits),
+        trouble: words::is_in_trouble(path),
         sent_bytes: path.stats.payload_bytes,
         received_bytes: path.stats.payload_received,
         sent_packets: path.stats.packets_sent,
@@ -95,7 +95,7 @@ fn paths(seen: &Snapshot, names: &[String]) -> Vec<PathStatus> {
 }
 
 fn limit_of_path(path: &PathInfo, seen: &Snapshot, names: &[String]) -> String {
-    words::limit_of_path(path, &seen.paths, names, (&seen.limits, &seen.waits))
+    words::limit_of_path(path, &seen.paths, names, &seen.limits)
 }
 
 fn path_state(path: &PathInfo) -> String {
@@ -123,16 +123,27 @@ fn stream(seen: &Snapshot, wait: &StreamWait, names: &[String]) -> StreamStatus 
     }
 }
 
-fn limits(seen: &Snapshot, names: &[String]) -> Vec<LimitShare> {
-    let share = |(limit, time): (Limit, Duration)| LimitShare {
-        limit: words::limit_key(&limit).to_owned(),
-        path: match limit {
-            Limit::Congestion(path) | Limit::Scheduler(path) => name_of(path, names),
-            _ => None,
-        },
-        seconds: time.as_secs_f64(),
-    };
-    seen.limits.ranking().into_iter().map(share).collect()
+fn limits(ranking: Vec<(Limit, Duration)>, names: &[String]) -> Vec<LimitShare> {
+    let mut shares: Vec<LimitShare> = Vec::new();
+    for (limit, time) in ranking {
+        let share = LimitShare {
+            limit: words::limit_key(&limit).to_owned(),
+            path: match limit {
+                Limit::Congestion(path) | Limit::Scheduler(path) => name_of(path, names),
+                _ => None,
+            },
+            seconds: time.as_secs_f64(),
+        };
+        // A path that came again is called like the one that was removed.
+        let is_same =
+            |known: &&mut LimitShare| (&known.limit, &known.path) == (&share.limit, &share.path);
+        match shares.iter_mut().find(is_same) {
+            Some(known) => known.seconds += share.seconds,
+            None => shares.push(share),
+        }
+    }
+    shares.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    shares
 }
 
 fn name_of(path: PathId, names: &[String]) -> Option<String> {
@@ -154,7 +165,7 @@ pub(crate) fn describe_event(observed: &Observed, seen: Option<&Snapshot>) -> Ev
             text = format!("limited by: {}", words::limit_of_association(limit, &names));
             None
         }
-        (_, Some(seen), Some(info)) if words::is_in_trouble(info, &seen.waits) => {
+        (_, Some(seen), Some(info)) if words::is_in_trouble(info) => {
             let why = limit_of_path(info, seen, &names);
             // Once is enough.
             Some(why.strip_prefix("fell silent, ").map_or(why.clone(), str::to_owned))
@@ -178,8 +189,8 @@ pub(crate) fn tell_unanswered(seen: &Snapshot, before: &mut BTreeSet<(u64, u8)>)
     let mut told = Vec::new();
     for (path, name) in seen.paths.iter().zip(&names) {
         let key = (seen.number, path.stats.path.0);
-        let is_well = path.stats.state == PathState::Active && !path.contact.silent;
-        let late = is_well && words::unanswered(path, &seen.waits).is_some();
+        let is_well = words::is_known_good(path);
+        let late = is_well && words::unanswered(path).is_some();
         let text = match (late, before.contains(&key)) {
             (true, false) if before.len() < MOST_UNANSWERED => "does not answer",
             // What else became of it is an event of its own.
@@ -255,5 +266,25 @@ impl From<Use> for PathAdmin {
             Use::Backup => Self::Backup,
             Use::Off => Self::Disabled,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_came_again_has_one_share_with_the_one_that_was_removed() {
+        let seconds = Duration::from_secs;
+        let ranking = vec![
+            (Limit::Congestion(PathId(1)), seconds(5)),
+            (Limit::Application, seconds(4)),
+            (Limit::Congestion(PathId(0)), seconds(3)),
+            (Limit::Congestion(PathId(2)), seconds(3)),
+        ];
+        let names = ["wwan0", "eth0", "wwan0"].map(str::to_owned);
+        let told = limits(ranking, &names);
+        let told: Vec<_> = told.iter().map(|s| (s.path.as_deref(), s.seconds)).collect();
+        assert_eq!(told, [(Some("wwan0"), 6.0), (Some("eth0"), 5.0), (None, 4.0)]);
     }
 }

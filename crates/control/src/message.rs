@@ -22,6 +22,9 @@ pub const LONGEST_REQUEST: usize = 4096;
 /// Associations in one answer, at most.
 pub const MOST: usize = 1000;
 
+/// The state of a path that is there no more ([`PathStatus::state`]).
+pub const REMOVED: &str = "removed";
+
 /// A line, with its version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -330,6 +333,17 @@ pub struct EventLine {
     /// Events before it that this reader missed because it was slow.
     #[serde(default)]
     pub missed: u64,
+}
+
+impl Use {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Backup => "backup",
+            Self::Off => "off",
+        }
+    }
 }
 
 impl Sections {

@@ -1,17 +1,19 @@
 //! The socket of a process, and the thread behind it.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use polypath_apps::same_user::is_same_user;
 use polypath_net::Observer;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use crate::client::{Client, is_socket};
 use crate::message::Process;
 use crate::session::{Desk, serve};
 
@@ -23,6 +25,8 @@ const SESSIONS: usize = 16;
 #[derive(Debug)]
 pub struct Control {
     path: PathBuf,
+    /// Device and inode of the socket, for the name may be another's by now.
+    file: (u64, u64),
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -31,8 +35,8 @@ pub struct Control {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// A process answers there already.
-    #[error("{}: another process has it", .0.display())]
+    /// A process answers there already, or something else is there than a socket.
+    #[error("{}: is there already (allowed: a name that is free)", .0.display())]
     Taken(PathBuf),
     /// It cannot be made.
     #[error("{}: {error}", path.display())]
@@ -52,10 +56,16 @@ impl Control {
     /// When another process has it, or it cannot be made.
     pub fn open(path: &Path, observer: Observer, command: &str) -> Result<Self, ControlError> {
         let failed = |error| ControlError::Io { path: path.to_owned(), error };
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            return Err(ControlError::Taken(path.to_owned()));
+        match Client::connect(path) {
+            Err(error) if error.is_left_behind() => std::fs::remove_file(path).map_err(failed)?,
+            Err(error) if error.is_nothing() => {}
+            _ => return Err(ControlError::Taken(path.to_owned())),
         }
-        let listener = bind(path).map_err(failed)?;
+        let listener = bind(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => ControlError::Taken(path.to_owned()),
+            _ => failed(error),
+        })?;
+        let file = identity(path).map_err(failed)?;
         let desk = Arc::new(Desk::new(observer, own_process(command)));
         let (stop, stopped) = oneshot::channel();
         let runtime =
@@ -71,7 +81,7 @@ impl Control {
         };
         let named = std::thread::Builder::new().name("control".to_owned());
         let thread = named.spawn(work).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), stop: Some(stop), thread: Some(thread) })
+        Ok(Self { path: path.to_owned(), file, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it is.
@@ -87,32 +97,41 @@ impl Drop for Control {
             // It has no state that a panic could spoil.
             let _panicked = thread.join();
         }
-        let _gone_already = std::fs::remove_file(&self.path);
+        if identity(&self.path).is_ok_and(|file| file == self.file) {
+            let _gone_already = std::fs::remove_file(&self.path);
+        }
     }
 }
 
-/// A listener that appears at `path` with its rights set.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    std::fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+/// A listener that appears at `path` with its rights set, where nothing is yet.
 fn bind(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
-    let mut first = path.as_os_str().to_owned();
-    first.push(".new");
-    let first = PathBuf::from(first);
-    match std::fs::remove_file(&first) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let first = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    let first = path.with_file_name(first);
+    if is_socket(&first) {
+        std::fs::remove_file(&first)?;
     }
     let listener = std::os::unix::net::UnixListener::bind(&first)?;
-    std::fs::set_permissions(&first, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    std::fs::rename(&first, path)?;
-    Ok(listener)
+    let ready = std::fs::set_permissions(&first, std::fs::Permissions::from_mode(0o600))
+        .and_then(|()| listener.set_nonblocking(true))
+        // Unlike renaming, this replaces nothing.
+        .and_then(|()| std::fs::hard_link(&first, path));
+    std::fs::remove_file(&first)?;
+    ready.map(|()| listener)
 }
 
 async fn accept(listener: &UnixListener, desk: &Arc<Desk>) {
     let mut sessions = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept(), if sessions.len() < SESSIONS => match accepted {
-                Ok((stream, _)) if is_our_user(&stream) => {
+            accepted = listener.accept() => match accepted {
+                // Who waited unseen in the backlog would not know why.
+                Ok((stream, _)) if sessions.len() >= SESSIONS => drop(stream),
+                Ok((stream, _)) if is_same_user(&stream) => {
                     sessions.spawn(serve(stream, desk.clone()));
                 }
                 Ok(_) => {}
@@ -122,12 +141,6 @@ async fn accept(listener: &UnixListener, desk: &Arc<Desk>) {
             Some(_) = sessions.join_next() => {}
         }
     }
-}
-
-/// Files say who may connect; the kernel says who did.
-fn is_our_user(stream: &UnixStream) -> bool {
-    let own = nix::unistd::geteuid().as_raw();
-    stream.peer_cred().is_ok_and(|peer| peer.uid() == own || peer.uid() == 0)
 }
 
 fn own_process(command: &str) -> impl Fn() -> Process + Send + Sync + use<> {

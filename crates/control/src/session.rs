@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use polypath_net::{Observer, PathId, Snapshot};
+use polypath_net::{Observer, PathId, PathState, Snapshot};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{ReadHalf, WriteHalf};
@@ -26,7 +26,8 @@ const SLOWEST: Duration = Duration::from_secs(5);
 /// How often a listener is told that nothing happened.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// How often is looked, for a listener, whether paths answer; and at how many associations.
+/// How often is looked, for a listener, whether paths answer; and at how many associations at a
+/// time.
 const WATCH: Duration = Duration::from_millis(100);
 const WATCHED: usize = 32;
 
@@ -185,10 +186,11 @@ fn set_path(observer: &Observer, path: &str, to: Use, association: Option<u64>) 
 fn paths_called(path: &str, seen: &Snapshot, names: &[String]) -> Vec<PathId> {
     let is_called = |(info, name): &(&polypath_net::PathInfo, &String)| {
         let stats = &info.stats;
-        path == name.as_str()
+        let called = path == name.as_str()
             || info.device.as_deref() == Some(path)
             || path.parse().is_ok_and(|address: std::net::IpAddr| address == stats.local.ip())
-            || path.parse() == Ok(stats.path.0)
+            || path.parse() == Ok(stats.path.0);
+        called && stats.state != PathState::Removed
     };
     seen.paths.iter().zip(names).filter(is_called).map(|(info, _)| info.stats.path).collect()
 }
@@ -203,7 +205,7 @@ async fn tell_events(
     // The first sign of life says that all that happens from now on will be told.
     writer.write_all(b"\n").await?;
     let mut gone = [0];
-    let mut unanswered = BTreeSet::new();
+    let (mut unanswered, mut watched) = (BTreeSet::new(), 0);
     let mut watch = tokio::time::interval(WATCH);
     watch.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut quiet = tokio::time::Instant::now();
@@ -219,7 +221,13 @@ async fn tell_events(
                 }
             }
             _ = watch.tick() => {
-                let mut numbers = desk.observer.associations().into_iter().take(WATCHED);
+                // In turn, so that each is looked at however many there are.
+                let mut all = desk.observer.associations();
+                let next = all.partition_point(|number| *number <= watched);
+                all.rotate_left(next);
+                all.truncate(WATCHED);
+                watched = all.last().copied().unwrap_or_default();
+                let mut numbers = all.into_iter();
                 let look = || numbers.find_map(|number| desk.observer.snapshot(number));
                 for seen in desk.in_turn(look).await {
                     for line in tell_unanswered(&seen, &mut unanswered) {

@@ -13,6 +13,9 @@ use polypath_net::{Association, Config, Encapsulation, Endpoint, Observer};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+/// Connections at a time.
+const SESSIONS: usize = 16;
+
 /// Two paths over the loopback, and the control socket of the sending end.
 struct Field {
     runtime: Runtime,
@@ -183,7 +186,7 @@ fn the_socket_is_its_users_alone_and_goes_with_the_process() {
     let path = field.control.path().to_owned();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let again = Control::open(&path, field.observer.clone(), "test").unwrap_err().to_string();
-    assert!(again.ends_with("another process has it"), "{again}");
+    assert!(again.ends_with("is there already (allowed: a name that is free)"), "{again}");
     drop(field);
     assert!(!path.exists());
     let missing = PathBuf::from("/nonexistent/1.sock");
@@ -194,33 +197,52 @@ fn the_socket_is_its_users_alone_and_goes_with_the_process() {
 #[test]
 fn readers_that_stall_flood_or_die_harm_nothing() {
     let field = Field::new(7);
-    // Some ask and take nothing, some say nothing, some die in the middle.
     let asked = r#"{"polypath":1,"request":"status"}"#.to_owned() + "\n";
-    let mut stalled: Vec<UnixStream> = Vec::new();
-    for _ in 0..4 {
+    let stall = || {
         let mut stream = field.stream();
         stream.set_nonblocking(true).unwrap();
-        let flood = asked.repeat(2000);
-        let _full = stream.write(flood.as_bytes());
-        stalled.push(stream);
-    }
+        let _full = stream.write(asked.repeat(2000).as_bytes());
+        stream
+    };
+    // Some ask and take nothing, some die in the middle.
+    let mut stalled: Vec<UnixStream> = (0..4).map(|_| stall()).collect();
     for _ in 0..100 {
         let mut stream = field.stream();
         let _gone = stream.write_all(&asked.as_bytes()[..10]);
     }
-    let listener = field.client().events().unwrap();
-    drop(listener);
+    let patiently = || loop {
+        match field.client().look(Sections::Status, None) {
+            Ok(status) => break status,
+            // Those who died have not been noticed yet.
+            Err(error) => assert!(error.to_string().contains("asked by too many"), "{error}"),
+        }
+    };
+    drop(field.client().events());
     // Others are served, and data goes on.
     for _ in 0..3 {
         field.carry(200_000);
-        let status = field.client().look(Sections::Status, None).unwrap();
-        assert_eq!(status.associations.len(), 1);
+        assert_eq!(patiently().associations.len(), 1);
     }
+    // When all places are taken, who comes is told at once.
+    stalled.extend((4..SESSIONS).map(|_| stall()));
+    let refused = field.client().look(Sections::Status, None).unwrap_err().to_string();
+    assert!(refused.contains("asked by too many"), "{refused}");
+    field.carry(200_000);
     // Those who take nothing are left after a while, and their places are free.
     let mut rest = Vec::new();
     for stream in &mut stalled {
         stream.set_nonblocking(false).unwrap();
         let _ended = stream.read_to_end(&mut rest);
     }
-    field.client().look(Sections::Status, None).unwrap();
+    assert_eq!(patiently().associations.len(), 1);
+}
+
+#[test]
+fn a_file_that_is_no_socket_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes");
+    std::fs::write(&path, "mine").unwrap();
+    let error = Control::open(&path, Observer::new(), "test").unwrap_err().to_string();
+    assert!(error.ends_with("is there already (allowed: a name that is free)"), "{error}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
 }

@@ -1,6 +1,6 @@
 //! `polypath control`: one request to one process, and its answer.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use polypath_apps::shown::escape_text;
 use polypath_control::Client;
 use polypath_control::message::{Answer, EventLine, Line, Sections, Use};
@@ -57,23 +57,13 @@ struct SetArgs {
     #[arg(value_name = "PATH")]
     path: String,
     /// What it may be used for.
-    #[arg(value_name = "USE")]
-    to: Choice,
+    #[arg(value_name = "on|backup|off", value_parser = parse_use)]
+    to: Use,
     #[command(flatten)]
     process: ProcessArgs,
     /// In this association alone.
     #[arg(long, value_name = "N")]
     association: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Choice {
-    /// For data.
-    On,
-    /// For data while no other path works.
-    Backup,
-    /// For nothing but heartbeats.
-    Off,
 }
 
 pub(crate) fn control(args: &ControlCommandArgs) -> Result<(), Failure> {
@@ -100,34 +90,42 @@ fn print(args: &LookArgs, sections: Sections) -> Result<(), Failure> {
 fn print_events(args: &EventArgs, json: bool) -> Result<(), Failure> {
     let mut events = client(&args.process)?.events().map_err(ask_failure)?;
     while let Some(event) = events.next_event().map_err(ask_failure)? {
-        if json {
-            output::json_line(&Line::from(Answer::Event(event)))?;
-        } else {
-            output::print_text(&(format_event(&event) + "\n"))?;
+        let line = match json {
+            true => serde_json::to_string(&Line::from(Answer::Event(event))),
+            false => Ok(format_event(&event)),
+        };
+        let line = line.map_err(Failure::run_failed)?;
+        if !output::print_to_reader(&(line + "\n"))? {
+            return Ok(());
         }
     }
     Ok(())
 }
 
 /// An event as a line.
-pub(super) fn format_event(event: &EventLine) -> String {
+fn format_event(event: &EventLine) -> String {
+    format!("{} [{}] {}", clock(event.time), event.association, describe_event(event))
+}
+
+/// What an event tells, fit to be shown.
+pub(super) fn describe_event(event: &EventLine) -> String {
     let why = event.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
     let missed = match event.missed {
         0 => String::new(),
         missed => format!(" ({missed} before it were missed)"),
     };
-    let line = format!("{} [{}] {}{why}{missed}", clock(event.time), event.association, event.text);
-    escape_text(&line)
+    escape_text(&format!("{}{why}{missed}", event.text))
+}
+
+fn parse_use(text: &str) -> Result<Use, String> {
+    let all = [Use::On, Use::Backup, Use::Off];
+    let found = all.into_iter().find(|usage| usage.word() == text);
+    found.ok_or_else(|| "unknown use (allowed: on, backup, off)".to_owned())
 }
 
 fn set(args: &SetArgs, json: bool) -> Result<(), Failure> {
-    let to = match args.to {
-        Choice::On => Use::On,
-        Choice::Backup => Use::Backup,
-        Choice::Off => Use::Off,
-    };
     let mut client = client(&args.process)?;
-    let done = client.set_path(&args.path, to, args.association).map_err(ask_failure)?;
+    let done = client.set_path(&args.path, args.to, args.association).map_err(ask_failure)?;
     if json {
         return output::json_line(&Line::from(Answer::Done(done)));
     }

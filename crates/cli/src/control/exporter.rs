@@ -34,7 +34,7 @@ pub(crate) struct ExporterArgs {
     /// Print the metrics once.
     #[arg(long, conflicts_with = "textfile")]
     once: bool,
-    /// Associations of a process that are told one by one; the others are summed up.
+    /// Associations of a process that are told one by one; the others are only counted.
     #[arg(
         long,
         value_name = "N",

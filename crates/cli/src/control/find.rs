@@ -1,10 +1,11 @@
 //! Which processes there are to look into.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use polypath_apps::shown;
-use polypath_control::message::{Sections, Status};
+use polypath_control::client::look_at_all;
+use polypath_control::message::Status;
 use polypath_control::{Client, folder};
 
 use super::{UNREACHABLE, ask_failure};
@@ -20,6 +21,9 @@ pub(crate) struct ProcessArgs {
     pub(crate) process: Option<String>,
 }
 
+/// A process that answered, or why it did not.
+pub(super) type Found = (PathBuf, Result<Status, Failure>);
+
 /// Where control sockets are by default: in $XDG_RUNTIME_DIR/polypath, else beside the keys.
 pub(super) fn folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -33,38 +37,51 @@ pub(super) fn folder() -> Result<PathBuf, Failure> {
 }
 
 impl ProcessArgs {
-    /// Their sockets.
-    pub(super) fn sockets(&self) -> Result<Vec<PathBuf>, Failure> {
-        let Some(wanted) = &self.process else {
-            return Ok(folder::sockets(&folder()?));
-        };
-        if wanted.contains('/') {
-            return Ok(vec![PathBuf::from(wanted)]);
+    /// All that are meant, with what they say of themselves; at least one, where one is named.
+    pub(super) fn look(&self) -> Result<Vec<Found>, Failure> {
+        if let Some(path) = self.process.as_deref().filter(|wanted| wanted.contains('/')) {
+            let path = PathBuf::from(path);
+            return Ok(vec![Client::connect(&path).map_or_else(
+                |error| (path.clone(), Err(ask_failure(error))),
+                |client| found(look_at_all(vec![client])).remove(0),
+            )]);
         }
         let folder = folder()?;
-        if let Ok(pid) = wanted.parse() {
-            let socket = folder::socket_of(&folder, pid);
-            return match folder::sockets(&folder).contains(&socket) {
-                true => Ok(vec![socket]),
-                false => Err(self.nobody()),
-            };
+        let mut clients = Vec::new();
+        let mut all = Vec::new();
+        for process in folder::processes(&folder) {
+            match process {
+                Ok(client) => clients.push(client),
+                Err(path) => {
+                    let text = format!("{}: the process takes no connections", path.display());
+                    all.push((path, Err(Failure::with_code(UNREACHABLE, text))));
+                }
+            }
         }
-        let is_meant = |socket: &PathBuf| {
-            look(socket).is_ok_and(|status| status.process.command.contains(wanted.as_str()))
-        };
-        let found: Vec<_> = folder::sockets(&folder).into_iter().filter(is_meant).collect();
-        if found.is_empty() { Err(self.nobody()) } else { Ok(found) }
+        all.extend(found(look_at_all(clients)));
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        let Some(wanted) = &self.process else { return Ok(all) };
+        match wanted.parse() {
+            Ok(pid) => all.retain(|(path, _)| *path == folder::socket_of(&folder, pid)),
+            Err(_) => all.retain(|(_, status)| {
+                status.as_ref().is_ok_and(|status| status.process.command.contains(wanted.as_str()))
+            }),
+        }
+        if all.is_empty() { Err(self.nobody()) } else { Ok(all) }
     }
 
-    /// The only one.
+    /// The socket of the only one.
     pub(super) fn socket(&self) -> Result<PathBuf, Failure> {
-        let found = self.sockets()?;
-        match &found[..] {
-            [] => Err(self.nobody()),
-            [one] => Ok(one.clone()),
-            several => {
-                let names: Vec<_> = several.iter().filter_map(|path| path.file_stem()).collect();
-                let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
+        let mut all = self.look()?;
+        match all.len() {
+            0 => Err(self.nobody()),
+            1 => {
+                let (path, status) = all.remove(0);
+                status.map(|_| path)
+            }
+            _ => {
+                let names = all.iter().filter_map(|(path, _)| path.file_stem());
+                let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
                 let text = format!("which process? (allowed: one of {})", names.join(", "));
                 Err(Failure::bad_input(text))
             }
@@ -84,8 +101,6 @@ impl ProcessArgs {
     }
 }
 
-/// How things are in a process.
-pub(super) fn look(socket: &Path) -> Result<Status, Failure> {
-    let asked = Client::connect(socket).and_then(|mut c| c.look(Sections::Status, None));
-    asked.map_err(ask_failure)
+fn found(asked: Vec<(PathBuf, Result<Status, polypath_control::client::AskError>)>) -> Vec<Found> {
+    asked.into_iter().map(|(path, status)| (path, status.map_err(ask_failure))).collect()
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figures::{bytes, percent, time};
-use super::find::{ProcessArgs, look};
+use super::find::ProcessArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::talk::Talk;
@@ -31,11 +31,10 @@ pub(crate) struct Overview {
 }
 
 pub(crate) fn ss(args: &SsArgs, talk: Talk) -> Result<(), Failure> {
-    let sockets = args.process.sockets()?;
     let mut processes = Vec::new();
     let mut last: Option<Failure> = None;
-    for socket in sockets {
-        match look(&socket) {
+    for (_, status) in args.process.look()? {
+        match status {
             Ok(status) => processes.push(status),
             // The last one is told at the end.
             Err(failure) => {
@@ -62,7 +61,7 @@ fn format_processes(processes: &[Status]) -> String {
     let mut out = String::new();
     for status in processes {
         let process = &status.process;
-        let count = status.associations.len() + status.more;
+        let count = status.associations.len().saturating_add(status.more);
         let word = if count == 1 { "association" } else { "associations" };
         let command = escape_text(&process.command);
         let _ = writeln!(out, "{command} (process {}): {count} {word}", process.pid);
@@ -114,14 +113,14 @@ fn format_path(out: &mut String, path: &PathStatus) {
     };
     let loss = path.lost_chunks as f64 / (path.sent_chunks.max(1)) as f64;
     let usage = match path.admin {
-        Use::On => "",
-        Use::Backup => ", backup",
-        Use::Off => ", off",
+        Use::On => String::new(),
+        usage => format!(", {}", usage.word()),
     };
     let line = format!(
-        "    {} to {}: {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, in flight {}: \
+        "    {} ({} to {}): {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, in flight {}: \
          {}",
         path.name,
+        path.local.ip(),
         path.remote.ip(),
         path.state,
         bytes(path.sent_bytes),

@@ -52,14 +52,14 @@ pub(crate) fn named_hosts() -> Result<Hosts, Failure> {
     Hosts::read(&home.config_file()).map_err(|error| Failure::with_code(LOCAL, error))
 }
 
-/// The folder for what runs, of this user alone.
+/// The folder for what runs; it need not be there.
 pub(crate) fn run_folder() -> Result<PathBuf, Failure> {
-    home()?.make_run_folder().map_err(file_failure)
+    Ok(home()?.run_folder())
 }
 
 /// A file for what runs, called after `what` it is for.
 pub(crate) fn run_file(kind: &str, what: &str) -> Result<PathBuf, Failure> {
-    let folder = run_folder()?;
+    let folder = home()?.make_run_folder().map_err(file_failure)?;
     let digest = Sha256::digest(what);
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     Ok(folder.join(format!("{kind}-{name}.sock")))

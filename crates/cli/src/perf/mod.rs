@@ -2,6 +2,7 @@
 
 mod args;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -232,13 +233,31 @@ impl Test<'_> {
     ) -> Result<Result<ClientReport, PerfError>, Failure> {
         let stop = stop_on_interrupt();
         let (observer, updates) = mpsc::unbounded_channel();
-        let warn = |warning: &_| self.talk.say(format_args!("warning: {warning}"));
+        let live = self.begin_picture();
+        // Over a picture nothing can be said.
+        let held = RefCell::new(Vec::new());
+        let warn = |warning: &_| {
+            let line = format!("warning: {warning}");
+            match live {
+                Some(_) => held.borrow_mut().push(line),
+                None => self.talk.say(line),
+            }
+        };
         let test = run_client(options, observer, stop, warn);
-        let live = self.args.live.then(|| Live::new(self.capture.socket()));
-        let (report, shown) = tokio::join!(test, show_intervals(updates, self.args));
+        let lines = !self.args.json && live.is_none();
+        let (report, shown) = tokio::join!(test, show_intervals(updates, lines));
         drop(live);
+        held.take().into_iter().for_each(|line| self.talk.say(line));
         shown?;
         Ok(report)
+    }
+
+    fn begin_picture(&self) -> Option<Live> {
+        if !self.args.live {
+            return None;
+        }
+        let begun = Live::new(self.capture.socket());
+        begun.map_err(|why| self.talk.say(format_args!("warning: --live: {why}"))).ok()
     }
 }
 
@@ -254,14 +273,14 @@ fn route(options: &ClientOptions) -> Route<'_> {
     }
 }
 
-/// Shows intervals as they come.
+/// Shows intervals as they come, as lines if there shall be any.
 async fn show_intervals(
     mut updates: mpsc::UnboundedReceiver<Progress>,
-    args: &PerfArgs,
+    lines: bool,
 ) -> Result<(), Failure> {
     let mut head = true;
     while let Some(progress) = updates.recv().await {
-        if args.json || args.live {
+        if !lines {
             continue;
         }
         if core::mem::take(&mut head) {

@@ -39,8 +39,9 @@ fn requests_are_answered_and_rubbish_is_refused() {
         let has_body = answer.contains("polypath_path_up{");
         assert_eq!(has_body, status == "200 OK" && !request.starts_with("HEAD"), "{request:?}");
     }
-    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000));
-    assert!(!exchange(at, long.as_bytes()).contains("200 OK"));
+    // A shorter one of that form is answered.
+    let long = format!("GET /metrics?{} HTTP/1.1\r\n\r\n", "x".repeat(20_000));
+    assert!(!exchange_or_nothing(at, long.as_bytes()).contains("200 OK"));
 }
 
 #[test]

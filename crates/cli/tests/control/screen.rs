@@ -6,6 +6,9 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{Termios, tcgetattr};
+use nix::unistd::Pid;
 
 use crate::Field;
 
@@ -15,6 +18,8 @@ struct Terminal {
     shown: std::sync::mpsc::Receiver<Vec<u8>>,
     screen: vt100::Parser,
     child: Child,
+    /// How it was before.
+    modes: Termios,
 }
 
 impl Terminal {
@@ -24,11 +29,11 @@ impl Terminal {
         let end = || File::from(pty.slave.try_clone().unwrap());
         let mut command = field.command(line);
         command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm");
-        let child = command.spawn().unwrap();
-        drop(command);
-        drop(pty.slave);
         let mut master = File::from(pty.master);
         let typed = master.try_clone().unwrap();
+        let modes = tcgetattr(&typed).unwrap();
+        let child = command.spawn().unwrap();
+        drop(command);
         let (told, shown) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let mut piece = [0; 4096];
@@ -38,7 +43,7 @@ impl Terminal {
                 }
             }
         });
-        Self { typed, shown, screen: vt100::Parser::new(rows, columns, 0), child }
+        Self { typed, shown, screen: vt100::Parser::new(rows, columns, 0), child, modes }
     }
 
     fn contents(&self) -> String {
@@ -61,15 +66,27 @@ impl Terminal {
         self.typed.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Quits, and what is left of the screen.
     fn quit(mut self) {
         self.press("q");
         assert!(self.child.wait().unwrap().success());
-        while let Ok(piece) = self.shown.recv_timeout(Duration::from_secs(5)) {
+        self.assert_restored();
+    }
+
+    fn signal(mut self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        kill(Pid::from_raw(pid), signal).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(128 + signal as i32));
+        self.assert_restored();
+    }
+
+    /// It is left as it was.
+    fn assert_restored(&mut self) {
+        while let Ok(piece) = self.shown.recv_timeout(Duration::from_secs(2)) {
             self.screen.process(&piece);
         }
         let screen = self.screen.screen();
-        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "it is left as it was");
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert_eq!(tcgetattr(&self.typed).unwrap(), self.modes);
     }
 }
 
@@ -84,8 +101,10 @@ fn paths_are_shown_and_switched_by_keys() {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert!(text.lines().any(|line| line.starts_with(&first) && line.contains("active")), "{text}");
-    // Down, and off.
-    top.press("\u{1b}[Bx");
+    top.press("x");
+    top.await_screen(|text| text.contains("choose a path first"));
+    // The second, and off.
+    top.press("\u{1b}[B\u{1b}[Bx");
     let is_off = |text: &str| {
         text.lines().any(|line| line.starts_with(&second) && line.contains(" off "))
             && text.contains("switched off")
@@ -113,4 +132,20 @@ fn it_ends_where_the_process_ends_and_one_picture_needs_no_terminal() {
         assert!(Instant::now() < until, "{}", top.contents());
         std::thread::sleep(Duration::from_millis(50));
     }
+    top.assert_restored();
+}
+
+#[test]
+fn signals_leave_the_terminal_as_it_was() {
+    let field = Field::new(8);
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut top = Terminal::new(&field, "top", 80, 24);
+        top.await_screen(|text| text.contains("Mbit/s"));
+        top.signal(signal);
+    }
+    let line =
+        format!("perf -c {0}:9963 --local {0} --insecure -t 100 -b 4M --live", field.path(1));
+    let mut live = Terminal::new(&field, &line, 80, 24);
+    live.await_screen(|text| text.contains("active") && text.contains("Ctrl-C ends"));
+    live.signal(Signal::SIGTERM);
 }

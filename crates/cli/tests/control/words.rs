@@ -68,7 +68,10 @@ fn a_socket_that_is_asked_for_must_be_there_and_none_is_opened_where_none_is_wan
     let (code, said) =
         field.refused("serve --listen 127.63.3.33:9971 --allow-anyone --control named.sock");
     assert_eq!(code, Some(5));
-    assert_eq!(said, "polypath: --control named.sock: another process has it\n");
+    assert_eq!(
+        said,
+        "polypath: --control named.sock: is there already (allowed: a name that is free)\n"
+    );
     // What was killed leaves a socket that nobody takes for a process.
     let mut killed = field.running.remove(1);
     killed.kill().unwrap();

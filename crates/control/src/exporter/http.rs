@@ -16,7 +16,7 @@ const CONNECTIONS: usize = 16;
 /// A longer request is none, bytes.
 const LONGEST_REQUEST: usize = 8192;
 
-/// Who says nothing, or takes nothing, for so long is left; and how long a request may take.
+/// A request may take so long, and an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What was collected is given to all who ask so soon after.
@@ -33,18 +33,40 @@ pub fn serve(listener: &TcpListener, folder: &Path, most_associations: usize) {
             std::thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-            open.fetch_sub(1, Ordering::Relaxed);
+        let place = Place::take(&open);
+        if place.is_beyond(CONNECTIONS) {
             continue;
         }
-        let (latest, folder, places) = (latest.clone(), folder.to_owned(), open.clone());
+        let (latest, folder) = (latest.clone(), folder.to_owned());
         let answer = move || {
             let _gone = answer(stream, || fresh(&latest, &folder, most_associations));
-            places.fetch_sub(1, Ordering::Relaxed);
+            drop(place);
         };
-        if std::thread::Builder::new().name("scrape".to_owned()).spawn(answer).is_err() {
-            open.fetch_sub(1, Ordering::Relaxed);
-        }
+        // Without a thread, who asks hears nothing, and asks again.
+        let _none = std::thread::Builder::new().name("scrape".to_owned()).spawn(answer);
+    }
+}
+
+/// One of the connections that there may be at a time, whatever becomes of it.
+struct Place {
+    open: Arc<AtomicUsize>,
+    before: usize,
+}
+
+impl Place {
+    fn take(open: &Arc<AtomicUsize>) -> Self {
+        let before = open.fetch_add(1, Ordering::Relaxed);
+        Self { open: open.clone(), before }
+    }
+
+    const fn is_beyond(&self, most: usize) -> bool {
+        self.before >= most
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -65,7 +87,6 @@ fn fresh(
 }
 
 fn answer(mut stream: TcpStream, scrape: impl FnOnce() -> Scrape) -> io::Result<()> {
-    stream.set_write_timeout(Some(PATIENCE))?;
     let Some(request) = read_request(&mut stream)? else {
         return say(&mut stream, "400 Bad Request", "text/plain", "not a request\n", true);
     };
@@ -144,9 +165,23 @@ fn say(
         "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n"
     );
-    stream.write_all(head.as_bytes())?;
-    if whole {
-        stream.write_all(text.as_bytes())?;
+    let body = if whole { text } else { "" };
+    write_in_time(stream, [head.as_bytes(), body.as_bytes()].concat().as_slice())
+}
+
+/// Writes all of it, or gives up: who takes it slowly holds a place.
+fn write_in_time(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while !bytes.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match stream.write(bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => bytes = bytes.get(written..).unwrap_or_default(),
+        }
     }
     stream.flush()
 }

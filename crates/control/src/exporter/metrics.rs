@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::message::{AssociationStatus, PathStatus, Status, Use};
+use crate::message::{AssociationStatus, PathStatus, REMOVED, Status};
 
 /// What [`encode`] makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,17 @@ struct Metrics {
 }
 
 impl Metrics {
+    /// A metric with a series for each of two values of a label.
+    fn add_both(
+        &mut self,
+        metric: (Kind, &'static str, &'static str),
+        labels: &Labels,
+        key: &'static str,
+        both: [(&str, f64); 2],
+    ) {
+        both.iter().for_each(|(word, value)| self.add(metric, labels, &[(key, word)], *value));
+    }
+
     fn add(
         &mut self,
         (kind, name, help): (Kind, &'static str, &'static str),
@@ -104,7 +115,8 @@ impl Collector for Metrics {
 }
 
 /// Metrics of `processes`, of whom `unreachable` more did not answer. Of each, the first
-/// `most_associations` are told one by one, and the others together as association `other`.
+/// `most_associations` are told one by one; of the others only how many there are, for a sum over
+/// them would fall whenever one ends.
 ///
 /// # Errors
 /// None that is known: strings take what is written to them.
@@ -172,42 +184,38 @@ fn add_process(metrics: &mut Metrics, status: &Status, most_associations: usize)
     let info = (Kind::Gauge, "polypath_process_info", "A process with a control socket");
     let about = [("command", &*status.process.command), ("version", &*status.process.version)];
     metrics.add(info, &process, &about, 1.0);
-    let count = (Kind::Gauge, "polypath_associations", "SCTP associations that are not over");
-    metrics.add(count, &process, &[], (status.associations.len() + status.more) as f64);
+    let associations =
+        (Kind::Gauge, "polypath_associations", "SCTP associations that are not over");
+    let count = status.associations.len().saturating_add(status.more);
+    metrics.add(associations, &process, &[], count as f64);
     let told = status.associations.len().min(most_associations);
-    let (told, others) = status.associations.split_at(told);
+    let told = status.associations.get(..told).unwrap_or_default();
+    let others = count - told.len();
     for association in told {
         let labels = with(&process, "association", association.association.to_string());
         add_totals(metrics, &labels, association);
         add_limits(metrics, &labels, association);
         add_buffers(metrics, &labels, association);
-        for path in association.paths.iter().flatten() {
-            let labels = with(&labels, "path", path.name.clone());
+        let is_there = |path: &&PathStatus| path.state != REMOVED;
+        for path in association.paths.iter().flatten().filter(is_there) {
+            let labels = with(&labels, "path", path.path.to_string());
+            let labels = with(&labels, "name", short_name(path));
             add_path_counters(metrics, &labels, path);
             add_path_state(metrics, &labels, path);
         }
     }
-    if let Some(sum) = sum_of(others) {
-        let labels = with(&process, "association", "other".to_owned());
-        add_totals(metrics, &labels, &sum);
-    }
+    let untold = (
+        Kind::Gauge,
+        "polypath_associations_untold",
+        "Associations beyond those that are told one by one",
+    );
+    metrics.add(untold, &process, &[], others as f64);
 }
 
-/// The totals of those that are not told one by one.
-fn sum_of(others: &[AssociationStatus]) -> Option<AssociationStatus> {
-    let (first, rest) = others.split_first()?;
-    let mut sum = first.clone();
-    for other in rest {
-        let (to, from) = (&mut sum.totals, &other.totals);
-        to.sent_bytes += from.sent_bytes;
-        to.delivered_bytes += from.delivered_bytes;
-        to.sent_messages += from.sent_messages;
-        to.delivered_messages += from.delivered_messages;
-        to.retransmissions += from.retransmissions;
-        to.copies += from.copies;
-        to.duplicates += from.duplicates;
-    }
-    Some(sum)
+/// The device or the address here: unlike a path's full name it stays as it is while other paths
+/// come and go.
+fn short_name(path: &PathStatus) -> String {
+    path.device.clone().unwrap_or_else(|| path.local.ip().to_string())
 }
 
 fn add_totals(metrics: &mut Metrics, labels: &Labels, of: &AssociationStatus) {
@@ -217,15 +225,16 @@ fn add_totals(metrics: &mut Metrics, labels: &Labels, of: &AssociationStatus) {
         "polypath_association_bytes",
         "Payload bytes, sent for the first time or delivered",
     );
-    metrics.add(bytes, labels, &[("direction", "sent")], totals.sent_bytes as f64);
-    metrics.add(bytes, labels, &[("direction", "delivered")], totals.delivered_bytes as f64);
+    let both = [("sent", totals.sent_bytes as f64), ("delivered", totals.delivered_bytes as f64)];
+    metrics.add_both(bytes, labels, "direction", both);
     let messages = (
         Kind::Counter,
         "polypath_association_messages",
         "Messages handed in by the program, or delivered to it",
     );
-    metrics.add(messages, labels, &[("direction", "sent")], totals.sent_messages as f64);
-    metrics.add(messages, labels, &[("direction", "delivered")], totals.delivered_messages as f64);
+    let both =
+        [("sent", totals.sent_messages as f64), ("delivered", totals.delivered_messages as f64)];
+    metrics.add_both(messages, labels, "direction", both);
     let counters = [
         (
             "polypath_association_retransmitted_chunks",
@@ -256,7 +265,7 @@ fn add_limits(metrics: &mut Metrics, labels: &Labels, of: &AssociationStatus) {
     );
     for share in of.limits.iter().flatten() {
         let path = share.path.as_deref().unwrap_or_default();
-        metrics.add(limited, labels, &[("by", &share.limit), ("path", path)], share.seconds);
+        metrics.add(limited, labels, &[("by", &share.limit), ("name", path)], share.seconds);
     }
 }
 
@@ -265,8 +274,8 @@ fn add_buffers(metrics: &mut Metrics, labels: &Labels, of: &AssociationStatus) {
     let used = (Kind::Gauge, "polypath_association_buffer_used_bytes", "Payload in buffers");
     let size =
         (Kind::Gauge, "polypath_association_buffer_size_bytes", "Sizes of buffers at present");
-    metrics.add(used, labels, &[("buffer", "send")], buffers.send_used as f64);
-    metrics.add(used, labels, &[("buffer", "receive")], f64::from(buffers.receive_used));
+    let both = [("send", buffers.send_used as f64), ("receive", f64::from(buffers.receive_used))];
+    metrics.add_both(used, labels, "buffer", both);
     if let Some(bytes) = buffers.send_size {
         metrics.add(size, labels, &[("buffer", "send")], bytes as f64);
     }
@@ -282,18 +291,17 @@ fn add_buffers(metrics: &mut Metrics, labels: &Labels, of: &AssociationStatus) {
 fn add_path_counters(metrics: &mut Metrics, labels: &Labels, path: &PathStatus) {
     let bytes =
         (Kind::Counter, "polypath_path_bytes", "Payload bytes on a path, retransmissions included");
-    metrics.add(bytes, labels, &[("direction", "sent")], path.sent_bytes as f64);
-    metrics.add(bytes, labels, &[("direction", "received")], path.received_bytes as f64);
+    let both = [("sent", path.sent_bytes as f64), ("received", path.received_bytes as f64)];
+    metrics.add_both(bytes, labels, "direction", both);
     let packets = (Kind::Counter, "polypath_path_packets", "SCTP packets on a path");
-    metrics.add(packets, labels, &[("direction", "sent")], path.sent_packets as f64);
-    metrics.add(packets, labels, &[("direction", "received")], path.received_packets as f64);
+    let both = [("sent", path.sent_packets as f64), ("received", path.received_packets as f64)];
+    metrics.add_both(packets, labels, "direction", both);
     let counters = [
         (
             "polypath_path_sent_chunks",
             "DATA chunks sent, retransmissions included",
             path.sent_chunks,
         ),
-        ("polypath_path_lost_chunks", "Of these declared lost", path.lost_chunks),
         ("polypath_path_timeouts", "Expiries of T3-rtx", path.timeouts),
     ];
     for (name, help, value) in counters {
@@ -310,13 +318,14 @@ fn add_path_state(metrics: &mut Metrics, labels: &Labels, path: &PathStatus) {
     let state = (Kind::Gauge, "polypath_path_state", "The state of a path, as a label");
     metrics.add(state, labels, &[("state", &path.state)], 1.0);
     let usage = (Kind::Gauge, "polypath_path_use", "What a path may be used for, as a label");
-    let word = match path.admin {
-        Use::On => "on",
-        Use::Backup => "backup",
-        Use::Off => "off",
-    };
-    metrics.add(usage, labels, &[("use", word)], 1.0);
+    metrics.add(usage, labels, &[("use", path.admin.word())], 1.0);
     let gauges = [
+        // Not a counter: what was declared lost may turn out to have arrived (RFC 5682).
+        (
+            "polypath_path_lost_chunks",
+            "DATA chunks declared lost, less those that turned out not to be",
+            Some(path.lost_chunks as f64),
+        ),
         ("polypath_path_rtt_seconds", "Smoothed round-trip time", path.rtt),
         ("polypath_path_min_rtt_seconds", "Smallest round-trip time", path.min_rtt),
         ("polypath_path_rto_seconds", "Retransmission timeout", Some(path.rto)),

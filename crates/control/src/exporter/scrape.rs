@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::metrics::{Format, encode};
-use crate::client::Client;
-use crate::folder;
-use crate::message::{Sections, Status};
+use crate::message::Status;
+use crate::{client, folder};
 
 /// What all processes said.
 #[derive(Clone, Debug)]
@@ -24,15 +23,12 @@ struct Inner {
 
 /// Asks all processes whose sockets are in `folder`.
 pub fn collect(folder: &Path, most_associations: usize) -> Scrape {
-    let mut processes = Vec::new();
-    let mut unreachable = 0;
-    for socket in folder::sockets(folder) {
-        let asked = Client::connect(&socket).and_then(|mut c| c.look(Sections::Status, None));
-        match asked {
-            Ok(status) => processes.push(status),
-            Err(_) => unreachable += 1,
-        }
-    }
+    let (reached, mute): (Vec<_>, Vec<_>) =
+        folder::processes(folder).into_iter().partition(Result::is_ok);
+    let asked = client::look_at_all(reached.into_iter().flatten().collect());
+    let count = asked.len();
+    let processes: Vec<_> = asked.into_iter().filter_map(|(_, status)| status.ok()).collect();
+    let unreachable = mute.len() + count - processes.len();
     Scrape { inner: Arc::new(Inner { processes, unreachable, most_associations }) }
 }
 

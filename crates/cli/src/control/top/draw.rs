@@ -8,6 +8,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
+use super::super::ask::describe_event;
 use super::super::figures::{bytes, clock, percent, rate, time};
 use super::super::ss::unsent;
 use super::model::{Model, PathRow, Shown};
@@ -37,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
     ])
     .areas(area);
     draw_head(frame, head, &shown);
-    draw_paths(frame, table, &shown, model);
+    draw_paths(frame, table, &shown);
     draw_limits(frame, below, &shown);
     draw_streams(frame, waiting, shown.association);
     draw_events(frame, happened, &shown);
@@ -57,10 +58,8 @@ fn draw_empty(frame: &mut Frame<'_>, area: Rect, model: &Model) {
         0 => "no process of this user has a control socket yet",
         _ => "no association yet",
     };
-    frame.render_widget(
-        Paragraph::new(vec![Line::raw(text), Line::raw(""), Line::raw("q quit")]),
-        area,
-    );
+    let end = if model.has_keys { "q quit" } else { "Ctrl-C ends" };
+    frame.render_widget(Paragraph::new(vec![Line::raw(text), Line::raw(""), Line::raw(end)]), area);
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
@@ -88,7 +87,7 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn draw_paths(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, model: &Model) {
+fn draw_paths(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let wide = area.width >= WIDE;
     let mut heads =
         vec!["PATH", "STATE", "OUT", "IN", "SHARE", "RTT", "FLOOR", "LOSS", "WINDOW", "IN FLIGHT"];
@@ -113,8 +112,7 @@ fn draw_paths(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, model: &Mode
         .header(Row::new(heads).style(faint()))
         .column_spacing(1)
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let row = model.row.min(shown.paths.len().saturating_sub(1));
-    let mut state = TableState::default().with_selected(Some(row));
+    let mut state = TableState::default().with_selected(shown.row);
     frame.render_stateful_widget(table, area, &mut state);
     if !wide {
         draw_reasons(frame, area, shown, state.offset());
@@ -216,17 +214,17 @@ fn draw_events(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let latest = shown.events.iter().rev().take(room);
     let mut lines = vec![Line::styled("EVENTS", faint())];
     for event in latest {
-        let why = event.why.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        let text = escape_text(&format!("  {}{why}", event.text));
+        let text = format!("  {}", describe_event(event));
         lines.push(Line::from(vec![Span::styled(clock(event.time), faint()), Span::raw(text)]));
     }
     frame.render_widget(Paragraph::new(lines), area);
 }
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, model: &Model) {
-    let text = match model.message.is_empty() {
-        true => format!("{KEYS} (by {})", model.sort.word()),
-        false => escape_text(&model.message),
+    let text = match (model.message.is_empty(), model.has_keys) {
+        (false, _) => escape_text(&model.message),
+        (true, true) => format!("{KEYS} (by {})", model.sort.word()),
+        (true, false) => "Ctrl-C ends".to_owned(),
     };
     frame.render_widget(Line::styled(text, faint()), area);
 }

@@ -38,23 +38,20 @@ pub(crate) fn top(args: &TopArgs) -> Result<(), Failure> {
              scripts)",
         ));
     }
-    let sockets = args.process.sockets()?;
-    let sockets_are_none = sockets.is_empty();
-    // Who is named has to be there.
-    if args.process.process.is_some() {
-        sockets.iter().try_for_each(|socket| super::find::look(socket).map(drop))?;
-    }
+    let found = args.process.look()?;
     let source = match args.process.process {
-        Some(_) => Source::these(sockets),
-        None => Source::all(super::find::folder()?),
+        // Who is named has to be there.
+        Some(_) => {
+            let sockets = found.into_iter().map(|(socket, status)| status.map(|_| socket));
+            Source::These(sockets.collect::<Result<_, _>>()?)
+        }
+        None if args.once && found.is_empty() => return Err(args.process.nobody()),
+        None => Source::All(super::find::folder()?),
     };
-    if args.once && sockets_are_none {
-        return Err(args.process.nobody());
+    match args.once {
+        true => output::print_text(&screen::print_picture(source)?),
+        false => screen::show(source),
     }
-    if args.once {
-        return output::print_text(&screen::print_picture(source)?);
-    }
-    screen::show(source, true)
 }
 
 /// What a process of its own does, live on its terminal, until it is dropped.
@@ -63,11 +60,17 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// On stderr, if that is a terminal, what the control socket `own` tells.
-    pub(crate) fn new(own: Option<&Path>) -> Self {
-        let own = own.filter(|_| screen::is_terminal());
-        let show = |own: &Path| screen::Background::new(Source::these(vec![own.to_owned()]));
-        Self { shown: own.map(show) }
+    /// On stderr what the control socket `own` tells.
+    ///
+    /// # Errors
+    /// Why there is no picture.
+    pub(crate) fn new(own: Option<&Path>) -> Result<Self, String> {
+        let own = own.ok_or("without a control socket there is no picture")?;
+        if !screen::is_terminal() {
+            return Err("without a terminal there is no picture".to_owned());
+        }
+        let shown = screen::Background::new(Source::These(vec![own.to_owned()]));
+        shown.map(|shown| Self { shown: Some(shown) }).map_err(|error| format!("terminal: {error}"))
     }
 }
 

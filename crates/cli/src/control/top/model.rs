@@ -62,13 +62,15 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Model {
     processes: BTreeMap<u32, Watched>,
-    /// The process and the association that are shown.
+    /// The process and the association that are shown, once there was one.
     chosen: Option<(u32, u64)>,
-    /// The chosen path, as a row.
-    pub(super) row: usize,
+    /// The number of the chosen path of that association.
+    path: Option<u8>,
     pub(super) sort: Sort,
     /// What became of the latest command.
     pub(super) message: String,
+    /// Whether keys are read.
+    pub(super) has_keys: bool,
 }
 
 /// A path with its rates.
@@ -85,6 +87,16 @@ pub(super) struct PathRow {
     pub(super) loss: f64,
 }
 
+/// A path that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ChosenPath {
+    /// The number of its association.
+    pub(super) association: u64,
+    /// Its number there.
+    pub(super) path: u8,
+    pub(super) name: String,
+}
+
 /// The association that is shown.
 #[derive(Debug)]
 pub(super) struct Shown<'a> {
@@ -93,6 +105,8 @@ pub(super) struct Shown<'a> {
     /// Which of how many.
     pub(super) place: (usize, usize),
     pub(super) paths: Vec<PathRow>,
+    /// The chosen path, as a row.
+    pub(super) row: Option<usize>,
     /// The latest last.
     pub(super) events: Vec<&'a EventLine>,
     /// What has limited it lately, and its share of the time; the longest first.
@@ -117,6 +131,7 @@ impl Model {
         while watched.looks.len() > LOOKS || old(&watched.looks) {
             watched.looks.pop_front();
         }
+        self.hold_on();
     }
 
     pub(super) fn note_event(&mut self, pid: u32, event: EventLine) {
@@ -130,6 +145,22 @@ impl Model {
 
     pub(super) fn note_gone(&mut self, pid: u32) {
         self.processes.remove(&pid);
+        self.hold_on();
+    }
+
+    /// Shows the same association as before. Where that is gone it is another one, of the same
+    /// process if there is one; whoever had chosen a path has chosen none then.
+    fn hold_on(&mut self) {
+        let all = self.all();
+        if self.chosen.is_some_and(|chosen| all.contains(&chosen)) {
+            return;
+        }
+        let of_same =
+            |(pid, _): &&(u32, u64)| self.chosen.is_some_and(|(chosen, _)| chosen == *pid);
+        let next = all.iter().find(of_same).or(all.first()).copied();
+        // One that is gone is remembered until there is another: its process is.
+        self.chosen = next.or(self.chosen);
+        self.path = None;
     }
 
     /// How many processes are seen.
@@ -150,23 +181,36 @@ impl Model {
     /// Shows the next association, or the one before.
     pub(super) fn step(&mut self, forward: bool) {
         let all = self.all();
-        let at = self.place(&all);
+        let Some(at) = self.place(&all) else { return };
         let to = match forward {
-            true => (at + 1) % all.len().max(1),
-            false => (at + all.len().saturating_sub(1)) % all.len().max(1),
+            true => (at + 1) % all.len(),
+            false => (at + all.len() - 1) % all.len(),
         };
-        self.chosen = all.get(to).copied();
-        self.row = 0;
+        if to != at {
+            self.chosen = all.get(to).copied();
+            self.path = None;
+        }
     }
 
-    fn place(&self, all: &[(u32, u64)]) -> usize {
-        self.chosen.and_then(|chosen| all.iter().position(|a| *a == chosen)).unwrap_or(0)
+    /// Chooses the next path, or the one before; the first where none was chosen.
+    pub(super) fn step_path(&mut self, forward: bool) {
+        let Some(shown) = self.shown() else { return };
+        let to = match (shown.row, forward) {
+            (None, _) => 0,
+            (Some(row), true) => (row + 1).min(shown.paths.len().saturating_sub(1)),
+            (Some(row), false) => row.saturating_sub(1),
+        };
+        self.path = shown.paths.get(to).map(|row| row.path.path);
+    }
+
+    fn place(&self, all: &[(u32, u64)]) -> Option<usize> {
+        self.chosen.and_then(|chosen| all.iter().position(|a| *a == chosen))
     }
 
     /// The association that is shown.
     pub(super) fn shown(&self) -> Option<Shown<'_>> {
         let all = self.all();
-        let place = self.place(&all);
+        let place = self.place(&all)?;
         let (pid, number) = *all.get(place)?;
         let watched = self.processes.get(&pid)?;
         let (now, latest) = watched.looks.back()?;
@@ -178,24 +222,26 @@ impl Model {
         });
         let mut paths = rows(association, before);
         sort(&mut paths, self.sort);
+        let row = self.path.and_then(|path| paths.iter().position(|row| row.path.path == path));
         let events = watched.events.iter().filter(|event| event.association == number).collect();
         Some(Shown {
             process: &watched.process,
             association,
             place: (place + 1, all.len()),
             paths,
+            row,
             events,
             limits: limits(association, before.map(|(_, before)| before)),
         })
     }
 
-    /// The chosen path: its process's socket, its association and its name.
-    pub(super) fn chosen_path(&self) -> Option<(PathBuf, u64, String)> {
+    /// The chosen path, and the socket of its process.
+    pub(super) fn chosen_path(&self) -> Option<(PathBuf, ChosenPath)> {
         let shown = self.shown()?;
-        let row = self.row.min(shown.paths.len().saturating_sub(1));
-        let path = &shown.paths.get(row)?.path;
+        let path = &shown.paths.get(shown.row?)?.path;
         let socket = self.processes.get(&shown.process.pid)?.socket.clone();
-        Some((socket, shown.association.association, path.name.clone()))
+        let association = shown.association.association;
+        Some((socket, ChosenPath { association, path: path.path, name: path.name.clone() }))
     }
 }
 

@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::draw::draw;
-use super::model::{Model, Sort};
+use super::model::{ChosenPath, Model, Sort};
 
 /// After so many seconds.
 fn status(seconds: u64) -> Status {
@@ -80,6 +80,7 @@ fn status(seconds: u64) -> Status {
 
 fn model() -> Model {
     let mut model = Model::default();
+    model.has_keys = true;
     let socket = PathBuf::from("/run/user/1000/polypath/4711.sock");
     let begin = Instant::now();
     for seconds in 0..3 {
@@ -124,37 +125,106 @@ fn tiny_screens_and_empty_models_are_drawn() {
     assert!(picture(&Model::default(), 80, 24).contains("no process of this user"));
 }
 
+fn names(model: &Model) -> String {
+    let names: Vec<_> =
+        model.shown().unwrap().paths.iter().map(|row| row.path.name.clone()).collect();
+    names.join(" ")
+}
+
 #[test]
-fn keys_sort_paths_and_choose_associations() {
-    let mut model = model();
-    let names = |model: &Model| -> Vec<String> {
-        model.shown().unwrap().paths.iter().map(|row| row.path.name.clone()).collect()
-    };
+fn paths_are_sorted() {
+    let mut model = Model::default();
+    let begin = Instant::now();
+    for seconds in 0..2 {
+        let mut status = status(seconds);
+        let paths = status.associations[0].paths.as_mut().unwrap();
+        // The second is the fastest, the third the nearest, and the first the worst of all.
+        paths[1].received_bytes = 9_000_000 * seconds;
+        paths[2].rtt = Some(0.001);
+        paths[0].lost_chunks = 900 * seconds;
+        paths[2].lost_chunks = 100 * seconds;
+        paths[2].sent_chunks = 1000 * seconds;
+        let at = begin + Duration::from_secs(seconds);
+        model.note_status(at, PathBuf::from("7.sock"), status);
+    }
     let mut seen = Vec::new();
     for _ in 0..4 {
-        seen.push((model.sort.word(), names(&model).join(" ")));
+        seen.push((model.sort.word(), names(&model)));
         model.sort = model.sort.next();
     }
     assert_eq!(model.sort, Sort::Number);
+    let seen: Vec<_> = seen.iter().map(|(by, names)| (*by, names.as_str())).collect();
     assert_eq!(
         seen,
         [
-            ("number", "eth0 wwan0 sat0".to_owned()),
-            ("rate", "eth0 wwan0 sat0".to_owned()),
-            ("RTT", "eth0 wwan0 sat0".to_owned()),
-            ("loss", "eth0 wwan0 sat0".to_owned()),
+            ("number", "eth0 wwan0 sat0"),
+            ("rate", "wwan0 eth0 sat0"),
+            ("RTT", "sat0 eth0 wwan0"),
+            ("loss", "eth0 sat0 wwan0"),
         ]
     );
-    model.row = 1;
-    let (socket, association, path) = model.chosen_path().unwrap();
-    assert_eq!((association, path.as_str()), (1, "wwan0"));
+}
+
+fn chosen(model: &Model) -> Option<(u64, u8)> {
+    model.chosen_path().map(|(_, path)| (path.association, path.path))
+}
+
+#[test]
+fn a_path_is_chosen_by_its_number_however_paths_are_sorted() {
+    let mut model = model();
+    assert_eq!((chosen(&model), model.shown().unwrap().row), (None, None));
+    model.step_path(true);
+    assert_eq!(chosen(&model), Some((1, 0)));
+    model.step_path(true);
+    let (socket, path) = model.chosen_path().unwrap();
+    assert_eq!(path, ChosenPath { association: 1, path: 1, name: "wwan0".to_owned() });
     assert!(socket.ends_with("4711.sock"));
+    model.sort = Sort::Rate;
+    let mut status = status(3);
+    status.associations[0].paths.as_mut().unwrap()[1].received_bytes = 1 << 40;
+    model.note_status(Instant::now() + Duration::from_secs(9), PathBuf::new(), status);
+    assert_eq!(names(&model), "wwan0 eth0 sat0");
+    assert_eq!((chosen(&model), model.shown().unwrap().row), (Some((1, 1)), Some(0)));
+    model.step_path(false);
+    assert_eq!(chosen(&model), Some((1, 1)));
+}
+
+#[test]
+fn an_association_stays_chosen_until_it_is_gone() {
+    let number = |model: &Model| model.shown().unwrap().association.association;
+    let mut model = model();
     model.step(true);
-    assert_eq!((model.shown().unwrap().association.association, model.row), (4, 0));
-    model.step(true);
-    assert_eq!(model.shown().unwrap().association.association, 1);
-    model.step(false);
-    assert_eq!(model.shown().unwrap().association.association, 4);
+    model.step_path(true);
+    assert_eq!(chosen(&model), Some((4, 0)));
+    // Another process, and one association less before it.
+    let mut other = status(0);
+    other.process.pid = 12;
+    model.note_status(Instant::now(), PathBuf::new(), other);
+    let mut less = status(3);
+    less.associations.remove(0);
+    model.note_status(Instant::now() + Duration::from_secs(9), PathBuf::new(), less.clone());
+    assert_eq!(chosen(&model), Some((4, 0)));
+    // Its process has others yet: none of their paths was chosen.
+    less.associations[0].association = 9;
+    model.note_status(Instant::now() + Duration::from_secs(10), PathBuf::new(), less);
+    assert_eq!((number(&model), model.shown().unwrap().process.pid), (9, 4711));
+    assert_eq!(chosen(&model), None);
     model.note_gone(4711);
+    assert_eq!((number(&model), model.shown().unwrap().process.pid), (1, 12));
+    model.note_gone(12);
     assert!(model.shown().is_none() && model.chosen_path().is_none());
+    model.step(true);
+    model.step_path(true);
+}
+
+#[test]
+fn associations_are_gone_through_in_turn() {
+    let mut model = model();
+    let number = |model: &Model| model.shown().unwrap().association.association;
+    let mut seen = vec![number(&model)];
+    for forward in [true, true, false] {
+        model.step(forward);
+        seen.push(number(&model));
+    }
+    assert_eq!(seen, [1, 4, 1, 4]);
 }
