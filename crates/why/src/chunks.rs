@@ -103,7 +103,8 @@ fn sum_together(all: impl Iterator<Item = (u64, u8, u64)>) -> Vec<u64> {
     sums
 }
 
-/// The latest transmission on that path is the one that was lost.
+/// The latest transmission on that path before is the one that was lost: many a sender sends a
+/// chunk again in the very moment in which it declares it lost.
 fn note_lost(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     let mut extender = sender.extender_of_sent();
     let mut lost = sender.lost.iter().peekable();
@@ -121,7 +122,7 @@ fn note_lost(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
 
 fn declare_lost(at: u64, path: u8, chunk: Option<&mut Chunk>) {
     let Some(chunk) = chunk else { return };
-    let before = chunk.transmissions.partition_point(|one| one.sent <= at);
+    let before = chunk.transmissions.partition_point(|one| one.sent < at);
     let (sent, _) = chunk.transmissions.split_at_mut(before);
     if let Some(one) = sent.iter_mut().rfind(|one| one.path == path) {
         one.lost.get_or_insert(at);

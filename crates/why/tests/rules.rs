@@ -159,6 +159,15 @@ fn loss_lasts_until_the_chunk_is_here_but_for_what_holds_its_retransmission_back
 }
 
 #[test]
+fn what_is_lost_twice_and_sent_again_at_once_is_loss_all_the_time() {
+    let mut story = calm();
+    story.send(200, 0, 3).send(200, 0, 4).arrive(210, 0, 4, "");
+    story.lose(1_200, 0, 3).send(1_200, 0, 3).lose(3_200, 0, 3).send(3_200, 0, 3);
+    story.arrive(3_210, 0, 3, "").deliver(3_210, &[3, 4]);
+    assert_eq!(charged(&story.explained()), [((0, Cause::Loss), 3_000)].into());
+}
+
+#[test]
 fn a_retransmission_that_was_not_needed_makes_a_late_chunk_no_lost_one() {
     let mut story = calm();
     story.send(200, 1, 3).send(200, 0, 4).lose(240, 1, 3).send(245, 0, 3);
