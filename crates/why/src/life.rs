@@ -3,6 +3,7 @@
 use crate::chunks::{Chunk, Transmission};
 use crate::explanation::Cause;
 use crate::floor::Floors;
+use crate::matching::PathNames;
 
 /// From the end of the step before until `until`, ns, the wait is charged to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +22,10 @@ pub(crate) type Rounds = [(u64, bool)];
 
 impl Life {
     /// Of a chunk that something waits for.
-    pub(crate) fn of(chunk: &Chunk, floors: &Floors) -> Self {
+    pub(crate) fn of(chunk: &Chunk, names: &PathNames, floors: &Floors) -> Self {
         let Some(first) = chunk.transmissions.first() else {
             // The sender's trace does not have it: no more is known than that it was not here.
-            let path = chunk.arrivals.first().map_or(0, |came| came.path);
+            let path = chunk.arrivals.first().map_or(0, |came| names.name(came.path));
             return Self(vec![Step { until: u64::MAX, path, cause: Cause::Queue }]);
         };
         let here = first.sent.saturating_add(floors.floor(first.path, first.sent, first.size));

@@ -286,7 +286,7 @@ impl Walk<'_> {
         if until <= from || bytes == 0 {
             return;
         }
-        let Known { chunks, floors, rounds, .. } = self.known;
+        let Known { chunks, names, floors, rounds, .. } = self.known;
         let (Some(own), missing) = (chunks.0.get(position), missing.filter(|at| *at != position))
         else {
             return;
@@ -298,7 +298,7 @@ impl Walk<'_> {
         };
         let life = match self.life.take() {
             Some((of, life)) if of == at => life,
-            _ => Life::of(awaited, floors),
+            _ => Life::of(awaited, names, floors),
         };
         let tsn = awaited.tsn as u32;
         let behind = at < position;
