@@ -34,7 +34,7 @@ pub(crate) struct WhyArgs {
     /// Trace of the other end.
     #[arg(value_name = "TRACE2")]
     pub(crate) other: Option<PathBuf>,
-    /// The association, where there are several.
+    /// The association, where there are several, as TRACE names it.
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
     /// Draw it, too: time along x, a row for each path, a colour for each cause. The ending says

@@ -205,6 +205,17 @@ fn what_finds_no_room_is_due_to_the_window() {
     assert_eq!(charged(&story.explained()), [((0, Cause::Window), 40)].into());
 }
 
+/// The server numbers the two paths the other way round.
+#[test]
+fn what_was_never_sent_by_the_trace_is_charged_to_the_path_as_its_sender_counts() {
+    let mut story = Story::new();
+    story.send(0, 0, 1).arrive(10, 1, 1, "").deliver(10, &[1]);
+    story.send(20, 1, 2).arrive(50, 0, 2, "").deliver(50, &[2]);
+    story.send(100, 1, 4).arrive(130, 0, 4, "");
+    story.arrive(150, 1, 3, "").deliver(150, &[3, 4]);
+    assert_eq!(charged(&story.explained()), [((0, Cause::Queue), 20)].into());
+}
+
 #[test]
 fn what_is_not_read_is_due_to_the_application_up_to_the_end() {
     let mut story = calm();
@@ -239,4 +250,55 @@ fn clocks_of_two_files_need_not_agree() {
         let ahead = joined.clocks.unwrap().ahead_ns;
         assert_eq!(ahead, (server as i64 - client as i64) * MS as i64);
     }
+}
+
+/// One end of an association, with `chunks` chunks, as a file of that end has it.
+fn one_end(flow: &str, host: &str, (own, peer): (u32, u32), chunks: u32) -> String {
+    let line = |at: u64, event: String| {
+        let at = at * MS;
+        format!("{{\"flow\":\"{flow}\",\"host\":\"{host}\",\"at\":{at},\"event\":{event}}}\n")
+    };
+    let begin = format!("\"associated\",\"initial_tsn\":{own},\"peer_initial_tsn\":{peer}");
+    let mut text = line(0, begin);
+    text += &line(0, "\"rtt\",\"path\":0,\"sample\":20000000".to_owned());
+    for n in 0..chunks {
+        let event = if host == "client" {
+            format!("\"sent\",\"path\":0,\"tsn\":{},\"stream\":0,\"bytes\":1000", own + n)
+        } else {
+            format!(
+                "\"arrived\",\"path\":0,\"tsn\":{},\"stream\":0,\"message\":{n},\
+                 \"unordered\":false,\"begins\":true,\"ends\":true,\"bytes\":1000,\"fate\":\"new\"",
+                peer + n
+            )
+        };
+        text += &line(if host == "client" { 10 } else { 20 }, event);
+    }
+    text
+}
+
+/// Each file numbers its associations by itself: flow 2 is the second of the client's, and the
+/// first of the server's.
+#[test]
+fn a_flow_is_named_as_the_first_file_names_it() {
+    let client = one_end("1", "client", (1, 900), 10) + &one_end("2", "client", (2_000, 800), 99);
+    let server = one_end("2", "server", (900, 1), 10) + &one_end("3", "server", (800, 2_000), 99);
+    let explained = |files: [&str; 2], flow| {
+        let mut trace = Trace::default();
+        for (name, text) in ["a", "b"].into_iter().zip(files) {
+            trace.read(name, text.as_bytes()).unwrap();
+        }
+        explain(&trace, flow).map_err(|error| error.to_string())
+    };
+    let bytes = |files, flow| explained(files, Some(flow)).unwrap().directions[0].bytes;
+    assert_eq!(["1", "2"].map(|flow| bytes([&client, &server], flow)), [10_000, 99_000]);
+    assert_eq!(["2", "3"].map(|flow| bytes([&server, &client], flow)), [10_000, 99_000]);
+    let refused = explained([&client, &server], Some("3")).unwrap_err();
+    assert_eq!(refused, "--flow 3: not in a and b (allowed: 1, 2)");
+    assert!(explained([&client, &server], None).unwrap_err().contains("--flow with one of 1, 2"));
+    // Two files, each with both ends of a flow of this name.
+    let both = |first| {
+        one_end("f", "client", (first, 7), 1) + &one_end("f", "server", (7, first), 1)
+    };
+    let refused = explained([&both(1), &both(2)], Some("f")).unwrap_err();
+    assert!(refused.starts_with("--flow f: several associations of this name in a and b"));
 }
