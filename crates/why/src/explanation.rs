@@ -47,6 +47,9 @@ pub struct Explanation {
     /// How the clocks of two files were set; none where both ends are in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Clocks>,
+    /// Traces whose last line ends in its midst: what came then is not in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut_short: Vec<String>,
     /// Of each end that data came to.
     pub directions: Vec<Direction>,
 }

@@ -16,6 +16,9 @@ pub fn describe(explanation: &Explanation) -> String {
     if let Some(clocks) = &explanation.clocks {
         text.push_str(&describe_clocks(clocks));
     }
+    for file in &explanation.cut_short {
+        add_line(&mut text, &format!("{file} ends in the midst of a line: the rest is missing."));
+    }
     text
 }
 
