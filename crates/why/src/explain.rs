@@ -57,7 +57,7 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
         floors: &floors,
         rounds: &sender.rounds,
     };
-    let Waits { charges, stays } = walk(&known, receiver);
+    let Waits { charges, stays, holds } = walk(&known, receiver);
     let labels = chunks.0.iter().filter_map(|chunk| chunk.label);
     let bytes: u64 = labels.map(|label| u64::from(label.bytes)).sum();
     if bytes == 0 {
@@ -71,6 +71,7 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
         over_ns: (sender.sent.first().map_or(0, |sent| sent.at), receiver.until),
         whole: measure(whole(&stays)),
         charged: most_first(&sums),
+        held_by: holds.into_iter().max_by_key(|(_, time)| *time).map(|(hold, _)| hold),
         episodes: worst_episodes(&sums.spans, &charges, EPISODES),
         paths: name_paths(sender, receiver, &names, &chunks),
         spans: sums.spans,

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use crate::explanation::Hold;
+
 /// Any line; what its event does not have is absent.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Line<'a> {
@@ -46,7 +48,7 @@ pub(crate) enum Event {
     Path { path: u8, local: String, remote: String },
     Sent { path: u8, tsn: u32, bytes: u32, stream: Option<u16> },
     Lost { path: u8, tsn: u32 },
-    Round { idle: bool },
+    Round { stop: Stop },
     Rtt { path: u8, sample: u64 },
     Arrived(Arrived),
     Deliverable { tsn: u32, first: u32, last: u32 },
@@ -79,6 +81,29 @@ pub(crate) enum Fate {
     Refused,
 }
 
+/// What ended an attempt to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    NoData,
+    PeerWindow,
+    /// The sender itself; `None`: none of what a trace has a word for.
+    Held(Option<Hold>),
+}
+
+impl Stop {
+    fn of(word: &str) -> Self {
+        match word {
+            "no_data" => Self::NoData,
+            "peer_window" => Self::PeerWindow,
+            "paths" => Self::Held(Some(Hold::Paths)),
+            "scheduler" => Self::Held(Some(Hold::Scheduler)),
+            "pacing" => Self::Held(Some(Hold::Pacing)),
+            "company" => Self::Held(Some(Hold::Company)),
+            _ => Self::Held(None),
+        }
+    }
+}
+
 impl<'a> Line<'a> {
     /// Reads a line. What it names is fit to be shown from here on.
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self, String> {
@@ -106,7 +131,7 @@ impl<'a> Line<'a> {
                 Event::Sent { path: self.path()?, tsn: self.tsn()?, bytes, stream: self.stream }
             }
             "chunk_lost" => Event::Lost { path: self.path()?, tsn: self.tsn()? },
-            "round" => Event::Round { idle: self.need(self.stop.as_deref(), "stop")? == "no_data" },
+            "round" => Event::Round { stop: Stop::of(self.need(self.stop.as_deref(), "stop")?) },
             "rtt" => Event::Rtt { path: self.path()?, sample: self.need(self.sample, "sample")? },
             "arrived" => Event::Arrived(self.arrived()?),
             "deliverable" => Event::Deliverable {

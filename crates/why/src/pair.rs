@@ -19,11 +19,9 @@ pub(crate) fn find_pair(trace: &Trace, flow: Option<&str>) -> Result<(usize, usi
         ([pair], _) => Ok(*pair),
         ([_, ..], None) => Err(WhyError::Several { files, flows: name_flows(trace, &pairs) }),
         ([_, ..], Some(flow)) => Err(WhyError::SeveralOfName { flow: flow.to_owned(), files }),
-        ([], Some(flow)) if !pairs.is_empty() => Err(WhyError::NoFlow {
-            flow: flow.to_owned(),
-            files,
-            flows: name_flows(trace, &pairs),
-        }),
+        ([], Some(flow)) if !pairs.is_empty() => {
+            Err(WhyError::NoFlow { flow: flow.to_owned(), files, flows: name_flows(trace, &pairs) })
+        }
         ([], _) => Err(alone(trace)),
     }
 }

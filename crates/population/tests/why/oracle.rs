@@ -249,7 +249,7 @@ impl Oracle<'_> {
             let noticed = lost.copied().find(|lost| *lost > packet.sent);
             steps.push((noticed.unwrap_or(again).min(again), packet.path, Cause::Loss));
             if let Some(next) = packets.get(at + 1) {
-                steps.push((next.sent, next.path, Cause::Window));
+                steps.push((next.sent, next.path, Cause::Sender));
             }
             owed = (packet.path, Cause::Loss);
         }
