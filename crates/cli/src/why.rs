@@ -16,8 +16,8 @@ use crate::output;
 
 /// What stands below the options.
 pub(crate) const WHY_HELP: &str = "\
-Each moment in which data waited at its receiver is charged to a path and a
-cause; the sum is the whole. simulate writes one trace with both ends; of real
+Head-of-line blocking: each moment in which data waited at its receiver is
+charged to a path and a cause; the sum is the whole. simulate writes one trace with both ends; of real
 programs each end writes its own (perf, send, receive, forward, serve).
 Exit codes: 0 explained, 1 the picture was not written, 2 bad input.
 
@@ -34,7 +34,7 @@ pub(crate) struct WhyArgs {
     /// Trace of the other end.
     #[arg(value_name = "TRACE2")]
     pub(crate) other: Option<PathBuf>,
-    /// The association, where there are several.
+    /// The association, where there are several, as TRACE names it.
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
     /// Draw it, too: time along x, a row for each path, a colour for each cause. The ending says
@@ -86,13 +86,16 @@ fn timeline_of(explanation: &Explanation) -> Timeline {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let begin = explanation.directions.iter().map(|one| one.over_ns.0).min().unwrap_or(0);
     let end = explanation.directions.iter().map(|one| one.over_ns.1).max().unwrap_or(1);
+    // Later even where a nanosecond is too little to tell.
+    let (begin, end) = (seconds(begin), seconds(end));
+    let end = end.max(begin + 1e-9).max(begin.next_up());
     let rows = explanation
         .directions
         .iter()
         .flat_map(|direction| direction.paths.keys().map(|path| row_of(direction, *path)));
     Timeline {
         title: format!("What the data of {} waited for", explanation.flow),
-        over: (seconds(begin), seconds(end.max(begin + 1))),
+        over: (begin, end),
         kinds: Cause::ALL.iter().map(|cause| cause.name().to_owned()).collect(),
         rows: rows.collect(),
     }

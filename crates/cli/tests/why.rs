@@ -56,6 +56,12 @@ fn a_simulated_run_is_explained_as_text_json_and_picture() {
     }
     let picture = fs::read_to_string(folder.path().join("waits.svg")).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("reordering"));
+
+    let whole = fs::read(folder.path().join("run.jsonl")).unwrap();
+    fs::write(folder.path().join("torn.jsonl"), &whole[..whole.len() - 3]).unwrap();
+    assert_eq!(explained(folder.path(), &["torn.jsonl"])["cut_short"][0], "torn.jsonl");
+    let text = words(&run(folder.path(), &["why", "torn.jsonl"]).stdout);
+    assert!(text.ends_with("torn.jsonl ends in the midst of a line: the rest is missing.\n"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub struct Config {
     pub socket_buffer: usize,
     /// Where packets are written to as well.
     pub capture: Option<Capture>,
-    /// Where associations record what happens in them.
+    /// Where associations record what happens in them; it decides on [`AssocConfig::trace`].
     pub trace: Option<Trace>,
     /// Take up addresses that appear on this host, and give up those that vanish; peers are told
     /// where the association can (RFC 5061).

@@ -166,7 +166,7 @@ impl Endpoint {
         let now = shared.clock.now();
         let mut state = shared.lock();
         let config = with_keys(&config, shared.config.protection.as_ref());
-        let trace = config.trace || shared.config.trace.is_some();
+        let trace = shared.config.trace.is_some();
         let handshake = Handshake::AllPaths;
         let config = Arc::new(AssocConfig { handshake, trace, ..(*config).clone() });
         let h = state.core.connect(now, paths, port, config)?;
@@ -306,16 +306,46 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
     }
 }
 
-/// Records, where the endpoint writes a trace.
+/// Records where the endpoint writes a trace, and there alone: nobody else would fetch it.
 fn traced(assoc: Arc<AssocConfig>, config: &Config) -> Arc<AssocConfig> {
-    if config.trace.is_none() || assoc.trace {
+    let trace = config.trace.is_some();
+    if assoc.trace == trace {
         return assoc;
     }
-    Arc::new(AssocConfig { trace: true, ..(*assoc).clone() })
+    Arc::new(AssocConfig { trace, ..(*assoc).clone() })
 }
 
 fn draw_entropy() -> std::io::Result<[u8; 32]> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::other)?;
     Ok(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    /// Who writes a trace fetches what associations record; without one they would keep it for
+    /// ever.
+    #[tokio::test]
+    async fn without_a_trace_to_write_associations_record_nothing() {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let mut server = Config::insecure_server([here], 5000).encapsulation(Encapsulation::Udp(0));
+        let mut client = Config::insecure_client([here]);
+        for config in [&mut server, &mut client] {
+            Arc::make_mut(&mut config.assoc).trace = true;
+        }
+        let (server, client) = (Endpoint::bind(server).unwrap(), Endpoint::bind(client).unwrap());
+        let to = server.local_addresses();
+        let (sending, receiving) = tokio::join!(client.connect(&to, 5000), server.accept());
+        for endpoint in [&server, &client] {
+            let mut state = endpoint.inner.shared.lock();
+            let all: Vec<_> = state.core.associations().collect();
+            assert_eq!(all.len(), 1);
+            assert!(state.core.take_trace(all[0]).is_none());
+        }
+        drop((sending.unwrap(), receiving.unwrap()));
+    }
 }

@@ -66,6 +66,7 @@ mod setup_errors;
 mod shared;
 mod socket;
 mod trace;
+mod trace_queue;
 
 pub use association::{Association, Contact, Events};
 pub use capture::Capture;

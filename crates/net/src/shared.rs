@@ -555,8 +555,10 @@ impl State {
     }
 
     fn remove_from_core(&mut self, h: AssocHandle) {
-        self.write_trace();
         if let Some(recorder) = &mut self.recorder {
+            if let Some((association, records)) = self.core.take_trace(h) {
+                recorder.record(h, association, records);
+            }
             recorder.forget(h);
         }
         self.core.remove(h);

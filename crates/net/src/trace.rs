@@ -4,34 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
-use polypath_capture::trace::TraceWriter;
 use polypath_proto::time::Time;
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_proto::{AssocHandle, Association, PathId};
 
+use crate::trace_queue::{Batch, TraceQueue};
+
 /// Paths of an association whose addresses are remembered; NATs may make new ones for ever.
 const PATHS: usize = 256;
 
+/// Lines that may wait to be written; with what they hold, about 64 MiB.
+const MOST_WAITING: usize = 1 << 19;
+
+/// How long the end waits for what is not written yet.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
 /// Writes all that associations record (windows, round trips, chunks sent and received, ...) to a
-/// file, one JSON object a line. Clones write to the same file. An error stops the trace, not the
-/// transfer; [`finish`](Self::finish) reports it.
+/// file, one JSON object a line. Clones write to the same file. A thread of its own writes: a file
+/// that is slow, or a pipe that nobody reads, holds up no transfer. An error ends the trace, not the
+/// transfer, and so does a file that stays half a million lines behind; [`finish`](Self::finish)
+/// reports it.
 ///
 /// Each association is a flow of the file, by number. Times count from when the trace began; a line
 /// `clock` of each flow says what time of the day that is.
 #[derive(Clone)]
 pub struct Trace {
-    inner: Arc<Mutex<Inner>>,
-    host: Arc<str>,
+    inner: Arc<Inner>,
     start: Instant,
 }
 
 struct Inner {
-    writer: Option<TraceWriter<Box<dyn Write + Send>>>,
+    queue: Arc<TraceQueue>,
     /// Associations so far.
-    flows: u64,
+    flows: AtomicU64,
 }
 
 impl fmt::Debug for Trace {
@@ -43,22 +52,26 @@ impl fmt::Debug for Trace {
 impl Trace {
     /// Begins a trace. `host` is this end's name in it, `client` or `server`.
     pub fn new(out: impl Write + Send + 'static, host: &str) -> Self {
-        let out: Box<dyn Write + Send> = Box::new(out);
-        let inner = Inner { writer: Some(TraceWriter::new(out)), flows: 0 };
-        Self { inner: Arc::new(Mutex::new(inner)), host: host.into(), start: Instant::now() }
+        let queue = TraceQueue::begin(out, host.into(), MOST_WAITING);
+        let inner = Inner { queue, flows: AtomicU64::new(0) };
+        Self { inner: Arc::new(inner), start: Instant::now() }
     }
 
-    /// Flushes the file and ends the trace.
+    /// Ends the trace, and waits up to 5 s until the file has all of it. What an endpoint records
+    /// from then on is not in it, so its associations end first.
     ///
     /// # Errors
-    /// The first error of the whole trace.
+    /// The first error of the whole trace; [`TimedOut`](io::ErrorKind::TimedOut) if its end is
+    /// still not written.
     pub fn finish(&self) -> io::Result<()> {
-        let writer = self.lock().writer.take();
-        writer.map_or(Ok(()), |writer| writer.finish().map(drop))
+        self.inner.queue.finish(LAST_WAIT)
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for Inner {
+    /// Nobody is left to record anything.
+    fn drop(&mut self) {
+        self.queue.end();
     }
 }
 
@@ -71,9 +84,9 @@ pub(crate) struct Recorder {
     flows: BTreeMap<AssocHandle, Flow>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Flow {
-    name: String,
+    name: Arc<str>,
     /// Whose addresses were written.
     paths: BTreeSet<(PathId, IpAddr, IpAddr)>,
 }
@@ -85,35 +98,31 @@ impl Recorder {
         Self { trace, offset, flows: BTreeMap::new() }
     }
 
-    /// Writes what an association recorded.
+    /// Hands over what an association recorded.
     pub(crate) fn record(
         &mut self,
         h: AssocHandle,
         association: &Association,
-        records: Vec<TraceRecord>,
+        mut records: Vec<TraceRecord>,
     ) {
-        let Some(first) = records.first() else { return };
-        let first = first.at.0.saturating_add(self.offset);
-        let mut inner = self.trace.lock();
-        let Inner { writer, flows } = &mut *inner;
-        let Some(writer) = writer else { return };
-        let host = &*self.trace.host;
+        for record in &mut records {
+            record.at = Time(record.at.0.saturating_add(self.offset));
+        }
+        let Some(first) = records.first().map(|record| record.at.0) else { return };
+        let mut batch = Batch { records, ..Batch::default() };
         let flow = self.flows.entry(h).or_insert_with(|| {
-            *flows += 1;
-            let name = flows.to_string();
-            writer.introduce_clock(&name, host, first, epoch_nanos(self.trace.start, first));
-            Flow { name, ..Flow::default() }
+            batch.clock = Some((first, epoch_nanos(self.trace.start, first)));
+            let number = self.trace.inner.flows.fetch_add(1, Ordering::Relaxed) + 1;
+            Flow { name: number.to_string().into(), paths: BTreeSet::new() }
         });
         let adds_paths = |record: &TraceRecord| {
             matches!(record.event, TraceEvent::Associated { .. } | TraceEvent::PathState { .. })
         };
-        if flow.paths.is_empty() || records.iter().any(adds_paths) {
-            flow.introduce_paths(writer, host, first, association);
+        if flow.paths.is_empty() || batch.records.iter().any(adds_paths) {
+            batch.paths = flow.new_paths(first, association);
         }
-        for mut record in records {
-            record.at = Time(record.at.0.saturating_add(self.offset));
-            writer.record(&flow.name, host, &record);
-        }
+        batch.flow = flow.name.clone();
+        self.trace.inner.queue.push(batch);
     }
 
     /// The association is gone, and its handle may be another's.
@@ -123,19 +132,20 @@ impl Recorder {
 }
 
 impl Flow {
-    fn introduce_paths(
+    /// Those that were not written yet.
+    fn new_paths(
         &mut self,
-        writer: &mut TraceWriter<Box<dyn Write + Send>>,
-        host: &str,
         at: u64,
         association: &Association,
-    ) {
+    ) -> Vec<(u64, PathId, IpAddr, IpAddr)> {
+        let mut new = Vec::new();
         for path in association.stats().paths {
             let (local, remote) = (path.local.ip(), path.remote.ip());
             if self.paths.len() < PATHS && self.paths.insert((path.path, local, remote)) {
-                writer.introduce_path(&self.name, host, at, path.path, (local, remote));
+                new.push((at, path.path, local, remote));
             }
         }
+        new
     }
 }
 

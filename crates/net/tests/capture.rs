@@ -1,53 +1,24 @@
 //! What an endpoint writes down: its associations, and little of anybody else.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
-use std::sync::{Arc, Mutex};
+mod common;
+
+use std::net::UdpSocket;
 use std::time::Duration;
 
+use common::{File, HERE, PORT};
 use polypath_net::{Capture, Config, Encapsulation, Endpoint};
 
-const PORT: u16 = 5000;
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-/// A file that is full after so many bytes.
-#[derive(Clone)]
-struct File {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    room: usize,
-}
-
-impl File {
-    fn new(room: usize) -> Self {
-        Self { bytes: Arc::default(), room }
+/// Blocks of one type (pcapng section 3.1).
+fn blocks(file: &File, kind: u32) -> usize {
+    let bytes = file.bytes();
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut at = 0;
+    let mut count = 0;
+    while at < bytes.len() {
+        count += usize::from(word(at) == kind);
+        at += word(at + 4) as usize;
     }
-
-    /// Blocks of one type (pcapng section 3.1).
-    fn blocks(&self, kind: u32) -> usize {
-        let bytes = self.bytes.lock().unwrap();
-        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        let mut at = 0;
-        let mut count = 0;
-        while at < bytes.len() {
-            count += usize::from(word(at) == kind);
-            at += word(at + 4) as usize;
-        }
-        count
-    }
-}
-
-impl Write for File {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let mut bytes = self.bytes.lock().unwrap();
-        if bytes.len() + data.len() > self.room {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        bytes.write(data)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    count
 }
 
 fn server(capture: &Capture) -> Endpoint {
@@ -95,8 +66,8 @@ async fn strangers_get_no_interfaces_of_their_own() {
     server.close().await;
     capture.finish().unwrap();
     // One of the client's path, and one of all strangers together.
-    assert_eq!(file.blocks(1), 2);
-    assert!(file.blocks(6) > 300 + 16 * 45, "{} packets", file.blocks(6));
+    assert_eq!(blocks(&file, 1), 2);
+    assert!(blocks(&file, 6) > 300 + 16 * 45, "{} packets", blocks(&file, 6));
 }
 
 #[tokio::test]

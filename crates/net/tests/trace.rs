@@ -1,42 +1,25 @@
 //! What the associations of an endpoint write down of themselves.
 
-use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex};
+mod common;
 
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use common::{File, HERE, PORT};
 use polypath_net::{Config, Encapsulation, Endpoint, Trace};
 
-const PORT: u16 = 5000;
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-/// A file that is full after so many bytes.
-#[derive(Clone)]
-struct File {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    room: usize,
+fn lines(file: &File) -> Vec<String> {
+    String::from_utf8(file.bytes()).unwrap().lines().map(Into::into).collect()
 }
 
-impl File {
-    fn new(room: usize) -> Self {
-        Self { bytes: Arc::default(), room }
-    }
+/// A pipe that nobody reads.
+struct Stuck(Receiver<()>);
 
-    fn lines(&self) -> Vec<String> {
-        String::from_utf8(self.bytes.lock().unwrap().clone())
-            .unwrap()
-            .lines()
-            .map(Into::into)
-            .collect()
-    }
-}
-
-impl Write for File {
-    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let mut bytes = self.bytes.lock().unwrap();
-        if bytes.len() + data.len() > self.room {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        bytes.write(data)
+impl Write for Stuck {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        self.0.recv().map_err(io::Error::other)?;
+        Ok(0)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -74,7 +57,7 @@ async fn each_association_is_a_flow_with_its_clock_its_paths_and_all_its_data() 
     transfer(&server, 20).await;
     trace.finish().unwrap();
 
-    let lines = file.lines();
+    let lines = lines(&file);
     for (flow, messages) in [("1", 30), ("2", 20)] {
         let head = format!("{{\"flow\":\"{flow}\",\"host\":\"server\",\"at\":");
         let own: Vec<&String> = lines.iter().filter(|line| line.starts_with(&head)).collect();
@@ -108,5 +91,14 @@ async fn a_full_disk_ends_the_trace_and_not_the_transfer() {
     transfer(&server, 100).await;
     assert_eq!(trace.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert!(trace.finish().is_ok(), "it is told once");
-    assert!(!file.lines().is_empty());
+    assert!(!lines(&file).is_empty());
+}
+
+#[tokio::test]
+async fn a_pipe_that_nobody_reads_does_not_hold_up_the_transfer() {
+    let (reader, pipe) = channel();
+    let server = server(&Trace::new(Stuck(pipe), "server"));
+    let sent = tokio::time::timeout(Duration::from_secs(60), transfer(&server, 1_000)).await;
+    assert!(sent.is_ok(), "it hangs");
+    drop(reader);
 }

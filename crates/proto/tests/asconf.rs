@@ -7,6 +7,7 @@ use std::sync::Arc;
 use polypath_proto::config::{AssocConfig, EndpointConfig, PathPairing};
 use polypath_proto::event::AddressChange;
 use polypath_proto::ids::Tsn;
+use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_proto::view::PathState;
 use polypath_proto::{AddressError, CloseReason, Event, PathId};
 use polypath_testkit::pair::authentic::*;
@@ -162,6 +163,22 @@ fn a_removed_path_loses_nothing_although_all_that_it_carried_was_lost() {
     let h = pair.client.handle();
     let stats = pair.client.endpoint.association(h).unwrap().stats();
     assert_eq!((stats.paths[0].state, stats.timeouts), (PathState::Removed, 0));
+}
+
+#[test]
+fn what_a_removed_path_carried_is_traced_as_lost_then() {
+    let mut pair = connected_with(AssocConfig { trace: true, ..config() }, config());
+    submit_numbered(&mut pair, true, 100);
+    // Nothing is acknowledged yet: no other path has room.
+    pair.run_for(5 * MS);
+    pair.client.association_mut().take_trace();
+    remove_address(&mut pair, "10.0.0.1");
+    let records = pair.client.association_mut().take_trace();
+    let removed = |record: &TraceRecord| {
+        matches!(record.event, TraceEvent::PathState { state: PathState::Removed, .. })
+    };
+    let lost = |record: &&TraceRecord| matches!(record.event, TraceEvent::ChunkLost { .. });
+    assert!(records.iter().any(removed) && records.iter().filter(lost).count() > 2);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Many associations of one endpoint: each gets its packets, timers and events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
+use polypath_proto::trace::TraceRecord;
 use polypath_proto::{AssocHandle, CloseReason, Event, SendOptions};
 use polypath_testkit::pair::craft::{chunk, read_init_ack, to_server};
 use polypath_testkit::pair::*;
@@ -16,11 +17,15 @@ const COUNT: usize = 50;
 
 /// `COUNT` associations, each between two addresses of its own.
 fn crowd() -> (Pair, Vec<AssocHandle>) {
+    crowd_with(AssocConfig::default())
+}
+
+fn crowd_with(config: AssocConfig) -> (Pair, Vec<AssocHandle>) {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
     let handles = (0..COUNT)
         .map(|i| {
             let path = tuple(&format!("10.1.0.{}", i + 1), &format!("10.2.0.{}", i + 1));
-            let config = Arc::new(AssocConfig::default());
+            let config = Arc::new(config.clone());
             pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).unwrap()
         })
         .collect();
@@ -57,6 +62,40 @@ fn every_association_has_its_own_timers() {
     let closed: BTreeSet<AssocHandle> =
         pair.client.events.iter().filter(|(_, e)| *e == unreachable).map(|(h, _)| *h).collect();
     assert_eq!(closed.len(), COUNT);
+}
+
+/// Records of each of the client's associations, fetched as often.
+fn traces(fetched_every: Duration) -> BTreeMap<AssocHandle, Vec<TraceRecord>> {
+    let (mut pair, handles) = crowd_with(AssocConfig { trace: true, ..AssocConfig::default() });
+    let mut traces: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (i, h) in handles.iter().enumerate().step_by(3) {
+        say(&mut pair, *h, format!("message {i}"));
+    }
+    let end = pair.now + Duration::from_secs(60);
+    while pair.now < end {
+        pair.run_for(fetched_every);
+        pair.client.endpoint.drain_traces(|h, _, records| {
+            traces.entry(h).or_default().extend(records);
+        });
+    }
+    pair.client.endpoint.drain_traces(|h, _, _| panic!("{h:?} recorded nothing since"));
+    say(&mut pair, handles[1], "the last".into());
+    say(&mut pair, handles[2], "of another".into());
+    pair.run_for(Duration::from_secs(1));
+    let (_, own) = pair.client.endpoint.take_trace(handles[1]).unwrap();
+    traces.entry(handles[1]).or_default().extend(own);
+    assert!(pair.client.endpoint.take_trace(handles[1]).is_none(), "once");
+    let mut others = Vec::new();
+    pair.client.endpoint.drain_traces(|h, _, _| others.push(h));
+    assert!(others.contains(&handles[2]) && !others.contains(&handles[1]), "{others:?}");
+    traces
+}
+
+#[test]
+fn traces_are_whole_however_often_they_are_fetched() {
+    let [seldom, often] = [60_000, 5].map(|every| traces(Duration::from_millis(every)));
+    assert_eq!(seldom.len(), COUNT);
+    assert_eq!(often, seldom);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use polypath_proto::StreamDirection;
 use polypath_proto::config::AssocConfig;
+use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_testkit::pair::craft::{chunk, to_server};
 use polypath_testkit::pair::reconfig::*;
 use polypath_testkit::pair::*;
@@ -167,6 +168,27 @@ fn what_waits_for_a_reset_is_bounded_by_the_receive_buffer() {
     assert_eq!(told_resets(&pair.server), [(StreamDirection::Incoming, vec![])]);
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();
     assert!(got.len() >= 18 && got[1..].iter().all(|b| *b == 7), "{got:?}");
+}
+
+#[test]
+fn what_waited_for_a_reset_is_traced_as_deliverable_when_that_is_done() {
+    let mut pair = pair(config(), AssocConfig { trace: true, ..config() });
+    pair.server.reads = false;
+    let first = first_request(&pair);
+    let tag = pair.last_with(kind::COOKIE_ECHO).tag();
+    let all = [].into_iter().collect::<ItemsBuf<StreamId, 2>>();
+    assert_eq!(ask(&mut pair, &[outgoing(first, Tsn(first), &all)]), [6]);
+    // The second has number 0 of the stream as it is after the reset.
+    for tsn in [first.wrapping_add(1), first] {
+        let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
+        let (tsn, stream, ssn) = (Tsn(tsn), StreamId(1), Ssn(0));
+        let data = DataChunk { tsn, stream, ssn, ppid: 0, flags, payload: &[7; 100] };
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&chunk(data)]));
+    }
+    let records = pair.server.association_mut().take_trace();
+    let deliverable =
+        |record: &&TraceRecord| matches!(record.event, TraceEvent::Deliverable { .. });
+    assert_eq!(records.iter().filter(deliverable).count(), 2);
 }
 
 #[test]

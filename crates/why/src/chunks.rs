@@ -5,6 +5,11 @@ use std::collections::BTreeMap;
 use crate::end::{End, Received, SentChunk};
 use crate::line::{Arrived, Fate};
 
+/// Transmissions of a chunk that are kept, the first ones, and as many of its arrivals: far more
+/// than any association lives to see (RFC 9260 section 16, Association.Max.Retrans: 10). A file
+/// with more would take time and memory that grow with the product of its lines.
+pub(crate) const MOST_PER_TSN: usize = 256;
+
 /// A chunk, by all that both ends saw of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chunk {
@@ -76,13 +81,11 @@ fn note_sent(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     for (sent, size) in sender.sent.iter().zip(sizes) {
         let chunk = chunks.entry(extender.extend(sent.tsn)).or_default();
         chunk.stream = sent.stream.unwrap_or(chunk.stream);
-        chunk.transmissions.push(Transmission {
-            path: sent.path,
-            sent: sent.at,
-            size,
-            lost: None,
-            arrival: None,
-        });
+        if chunk.transmissions.len() < MOST_PER_TSN {
+            let SentChunk { at, path, .. } = *sent;
+            let one = Transmission { path, sent: at, size, lost: None, arrival: None };
+            chunk.transmissions.push(one);
+        }
     }
 }
 
@@ -103,7 +106,8 @@ fn sum_together(all: impl Iterator<Item = (u64, u8, u64)>) -> Vec<u64> {
     sums
 }
 
-/// The latest transmission on that path is the one that was lost.
+/// The latest transmission on that path before is the one that was lost: many a sender sends a
+/// chunk again in the very moment in which it declares it lost.
 fn note_lost(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     let mut extender = sender.extender_of_sent();
     let mut lost = sender.lost.iter().peekable();
@@ -121,7 +125,7 @@ fn note_lost(sender: &End, chunks: &mut BTreeMap<u64, Chunk>) {
 
 fn declare_lost(at: u64, path: u8, chunk: Option<&mut Chunk>) {
     let Some(chunk) = chunk else { return };
-    let before = chunk.transmissions.partition_point(|one| one.sent <= at);
+    let before = chunk.transmissions.partition_point(|one| one.sent < at);
     let (sent, _) = chunk.transmissions.split_at_mut(before);
     if let Some(one) = sent.iter_mut().rfind(|one| one.path == path) {
         one.lost.get_or_insert(at);
@@ -139,10 +143,44 @@ fn note_arrived(receiver: &End, chunks: &mut BTreeMap<u64, Chunk>) {
     for ((at, arrived), size) in all().zip(sizes) {
         let chunk = chunks.entry(extender.extend(arrived.tsn)).or_default();
         let refused = arrived.fate == Fate::NoRoom;
-        chunk.arrivals.push(Arrival { path: arrived.path, at, size, refused });
+        if chunk.arrivals.len() < MOST_PER_TSN {
+            chunk.arrivals.push(Arrival { path: arrived.path, at, size, refused });
+        }
         if chunk.label.is_none() {
             chunk.stream = arrived.stream;
             chunk.label = Some(arrived);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line::Event;
+
+    #[test]
+    fn of_one_tsn_so_much_is_kept_and_no_more() {
+        let [mut sender, mut receiver] = ["client", "server"].map(|host| End::new(0, "f", host));
+        let arrived = Arrived {
+            path: 0,
+            tsn: 1,
+            stream: 0,
+            message: 0,
+            interleaved: false,
+            unordered: false,
+            begins: true,
+            ends: true,
+            bytes: 1,
+            fate: Fate::NoRoom,
+        };
+        for at in 0..10_000 {
+            sender.note(at, Event::Sent { path: (at % 2) as u8, tsn: 1, bytes: 1, stream: None });
+            sender.note(at, Event::Lost { path: (at % 2) as u8, tsn: 1 });
+            receiver.note(at, Event::Arrived(arrived));
+        }
+        let Chunks(chunks) = Chunks::of(&sender, &receiver);
+        let [chunk] = &chunks[..] else { panic!("one TSN") };
+        assert_eq!([chunk.transmissions.len(), chunk.arrivals.len()], [MOST_PER_TSN; 2]);
+        assert_eq!(chunk.arrivals[MOST_PER_TSN - 1].at, 255, "the first ones");
     }
 }

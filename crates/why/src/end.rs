@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::line::{Arrived, Event, Fate};
+use crate::line::{Arrived, Event, Fate, Stop};
 use crate::tsn::Extender;
 
 /// Records of one end, ascending in time.
@@ -22,8 +22,8 @@ pub(crate) struct End {
     pub(crate) sent: Vec<SentChunk>,
     /// What it declared lost: when, path, TSN.
     pub(crate) lost: Vec<(u64, u8, u32)>,
-    /// When it ended an attempt to send, and whether it had nothing more.
-    pub(crate) rounds: Vec<(u64, bool)>,
+    /// When it ended an attempt to send, and why.
+    pub(crate) rounds: Vec<(u64, Stop)>,
     /// What happened to what came.
     pub(crate) received: Vec<(u64, Received)>,
     /// When its last record was written.
@@ -80,7 +80,7 @@ impl End {
                 self.sent.push(SentChunk { at, path, tsn, bytes, stream });
             }
             Event::Lost { path, tsn } => self.lost.push((at, path, tsn)),
-            Event::Round { idle } => self.rounds.push((at, idle)),
+            Event::Round { stop } => self.rounds.push((at, stop)),
             Event::Rtt { path, sample } => {
                 let least = self.round_trips.entry(path).or_insert(sample);
                 *least = sample.min(*least);

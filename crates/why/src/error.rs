@@ -50,6 +50,17 @@ pub enum WhyError {
         /// Their names.
         flows: String,
     },
+    /// Several associations of the name that was asked for.
+    #[error(
+        "--flow {flow}: several associations of this name in {files} (allowed: a trace in which \
+         one has it)"
+    )]
+    SeveralOfName {
+        /// What was asked for.
+        flow: String,
+        /// What was read.
+        files: String,
+    },
     /// There is no association of this name.
     #[error("--flow {flow}: not in {files} (allowed: {flows})")]
     NoFlow {

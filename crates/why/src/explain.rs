@@ -7,7 +7,7 @@ use crate::chunks::Chunks;
 use crate::clocks::align;
 use crate::end::End;
 use crate::error::WhyError;
-use crate::explanation::{Cause, Charged, Clocks, Direction, Explanation, Measure};
+use crate::explanation::{Cause, Charged, Direction, Explanation, Measure};
 use crate::floor::Floors;
 use crate::groups::Groups;
 use crate::matching::{PathNames, match_arrivals};
@@ -28,18 +28,20 @@ pub fn explain(trace: &Trace, flow: Option<&str>) -> Result<Explanation, WhyErro
     let (Some(one), Some(other)) = (trace.ends.get(one), trace.ends.get(other)) else {
         return Err(WhyError::Nothing(trace.files()));
     };
+    let (flow, cut_short) = (one.flow.clone(), trace.cut_short.clone());
     if one.file == other.file {
-        return Ok(explain_ends(one, other, None));
+        let directions = explain_ends(one, other);
+        return Ok(Explanation { flow, clocks: None, cut_short, directions });
     }
     let (mut one, mut other) = (one.clone(), other.clone());
     let clocks = align(&mut one, &mut other).ok_or_else(|| WhyError::NoClock(trace.files()))?;
-    Ok(explain_ends(&one, &other, Some(clocks)))
+    let directions = explain_ends(&one, &other);
+    Ok(Explanation { flow, clocks: Some(clocks), cut_short, directions })
 }
 
-fn explain_ends(one: &End, other: &End, clocks: Option<Clocks>) -> Explanation {
+fn explain_ends(one: &End, other: &End) -> Vec<Direction> {
     let directions = [(one, other), (other, one)];
-    let directions = directions.into_iter().filter_map(|(from, to)| explain_way(from, to));
-    Explanation { flow: one.flow.clone(), clocks, directions: directions.collect() }
+    directions.into_iter().filter_map(|(from, to)| explain_way(from, to)).collect()
 }
 
 /// `None` where nothing came.
@@ -55,7 +57,7 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
         floors: &floors,
         rounds: &sender.rounds,
     };
-    let Waits { charges, stays } = walk(&known, receiver);
+    let Waits { charges, stays, holds } = walk(&known, receiver);
     let labels = chunks.0.iter().filter_map(|chunk| chunk.label);
     let bytes: u64 = labels.map(|label| u64::from(label.bytes)).sum();
     if bytes == 0 {
@@ -69,6 +71,7 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
         over_ns: (sender.sent.first().map_or(0, |sent| sent.at), receiver.until),
         whole: measure(whole(&stays)),
         charged: most_first(&sums),
+        held_by: holds.into_iter().max_by_key(|(_, time)| *time).map(|(hold, _)| hold),
         episodes: worst_episodes(&sums.spans, &charges, EPISODES),
         paths: name_paths(sender, receiver, &names, &chunks),
         spans: sums.spans,

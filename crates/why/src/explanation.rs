@@ -15,16 +15,18 @@ pub enum Cause {
     Queue,
     /// For a chunk on a slower path.
     Reordering,
-    /// For a chunk that the peer's window, the congestion window or pacing held back.
+    /// For a chunk that the peer's receive window held back.
     Window,
+    /// For a chunk that its sender held back: see [`Hold`].
+    Sender,
     /// For the application: to read it, or to send the rest of its message.
     Application,
 }
 
 impl Cause {
     /// All, in the order of tables.
-    pub const ALL: [Self; 5] =
-        [Self::Loss, Self::Queue, Self::Reordering, Self::Window, Self::Application];
+    pub const ALL: [Self; 6] =
+        [Self::Loss, Self::Queue, Self::Reordering, Self::Window, Self::Sender, Self::Application];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
@@ -33,9 +35,25 @@ impl Cause {
             Self::Queue => "queue",
             Self::Reordering => "reordering",
             Self::Window => "window",
+            Self::Sender => "sender",
             Self::Application => "application",
         }
     }
+}
+
+/// What holds a sender back.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// No path may send: congestion windows, Max.Burst or the buffer policy.
+    Paths,
+    /// The path scheduler waits although a path is open.
+    Scheduler,
+    /// The next packet of the chosen path waits for its time.
+    Pacing,
+    /// What is queued does not fill a packet (Nagle's rule).
+    Company,
 }
 
 /// What the data of an association waited for.
@@ -47,6 +65,9 @@ pub struct Explanation {
     /// How the clocks of two files were set; none where both ends are in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<Clocks>,
+    /// Traces whose last line ends in its midst: what came then is not in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut_short: Vec<String>,
     /// Of each end that data came to.
     pub directions: Vec<Direction>,
 }
@@ -82,6 +103,10 @@ pub struct Direction {
     pub whole: Measure,
     /// The same by path and cause, most time first; it adds up to the whole.
     pub charged: Vec<Charged>,
+    /// What held the sender back for most of the time charged to [`Cause::Sender`], where the
+    /// trace tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<Hold>,
     /// The longest episodes, longest first.
     pub episodes: Vec<Episode>,
     /// Names of paths: their addresses, where the trace has them.

@@ -1,8 +1,10 @@
 //! What became of a chunk that is waited for: which path and cause it is late by, and until when.
 
 use crate::chunks::{Chunk, Transmission};
-use crate::explanation::Cause;
+use crate::explanation::{Cause, Hold};
 use crate::floor::Floors;
+use crate::line::Stop;
+use crate::matching::PathNames;
 
 /// From the end of the step before until `until`, ns, the wait is charged to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,27 +12,28 @@ pub(crate) struct Step {
     pub(crate) until: u64,
     pub(crate) path: u8,
     pub(crate) cause: Cause,
+    /// With the cause sender: what held it back, if that is known.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// Steps that end with one for ever.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Life(Vec<Step>);
 
-/// When the sender ended attempts to send, and whether it had nothing more.
-pub(crate) type Rounds = [(u64, bool)];
+/// When the sender ended attempts to send, and why.
+pub(crate) type Rounds = [(u64, Stop)];
 
 impl Life {
     /// Of a chunk that something waits for.
-    pub(crate) fn of(chunk: &Chunk, floors: &Floors) -> Self {
+    pub(crate) fn of(chunk: &Chunk, names: &PathNames, floors: &Floors, rounds: &Rounds) -> Self {
         let Some(first) = chunk.transmissions.first() else {
             // The sender's trace does not have it: no more is known than that it was not here.
-            let path = chunk.arrivals.first().map_or(0, |came| came.path);
-            return Self(vec![Step { until: u64::MAX, path, cause: Cause::Queue }]);
+            let path = chunk.arrivals.first().map_or(0, |came| names.name(came.path));
+            return Self(vec![Step::new(u64::MAX, path, Cause::Queue)]);
         };
         let here = first.sent.saturating_add(floors.floor(first.path, first.sent, first.size));
-        let reordering = Step { until: here, path: first.path, cause: Cause::Reordering };
-        let mut steps = Steps(vec![reordering]);
-        steps.add_transmissions(chunk, floors);
+        let mut steps = Steps(vec![Step::new(here, first.path, Cause::Reordering)]);
+        steps.add_transmissions(chunk, floors, rounds);
         Self(steps.0)
     }
 
@@ -46,34 +49,48 @@ impl Life {
         let first = chunk.transmissions.first();
         let since = earlier.and_then(|earlier| earlier.transmissions.first());
         let held = first.zip(since).filter(|(first, since)| since.sent < first.sent);
-        let due = held.map(|(first, since)| Step {
-            until: since.sent.saturating_add(floors.floor(first.path, first.sent, first.size)),
-            path: first.path,
-            cause: Cause::Reordering,
+        let due = held.map(|(first, since)| {
+            let floor = floors.floor(first.path, first.sent, first.size);
+            Step::new(since.sent.saturating_add(floor), first.path, Cause::Reordering)
         });
-        let cause = held.map(|(first, since)| held_back(rounds, since.sent, first.sent));
-        let own = self.0.iter().enumerate().map(move |(at, step)| match cause {
-            Some(cause) if at == 0 => Step { cause, ..*step },
+        let why = held.map(|(first, since)| held_back(rounds, since.sent, first.sent));
+        let own = self.0.iter().enumerate().map(move |(at, step)| match why {
+            Some((cause, hold)) if at == 0 => Step { cause, hold, ..*step },
             _ => *step,
         });
         due.into_iter().chain(own)
     }
 }
 
-/// Why the sender sent nothing between `from` and `to`, by what its last attempt before said.
-fn held_back(rounds: &Rounds, from: u64, to: u64) -> Cause {
-    let end = rounds.partition_point(|(at, _)| *at < to);
-    match rounds.get(..end).and_then(<[_]>::last) {
-        Some((at, true)) if *at >= from => Cause::Application,
-        _ => Cause::Window,
+/// Why the sender sent nothing between `from` and `to`.
+fn held_back(rounds: &Rounds, from: u64, to: u64) -> (Cause, Option<Hold>) {
+    match last_stop(rounds, from, to) {
+        Some(Stop::NoData) => (Cause::Application, None),
+        Some(Stop::PeerWindow) => (Cause::Window, None),
+        Some(Stop::Held(hold)) => (Cause::Sender, hold),
+        None => (Cause::Sender, None),
     }
 }
 
-/// Path and cause of what waits, as `chunk` does, for something that was never sent.
-pub(crate) fn wait_for_more(chunk: &Chunk, rounds: &Rounds) -> (u8, Cause) {
+/// What ended the last attempt to send between `from` and `to`.
+fn last_stop(rounds: &Rounds, from: u64, to: u64) -> Option<Stop> {
+    let end = rounds.partition_point(|(at, _)| *at < to);
+    let (at, stop) = *rounds.get(..end)?.last()?;
+    (at >= from).then_some(stop)
+}
+
+/// What waits, as `chunk` does, for something that was never sent, does so up to `until` for this.
+pub(crate) fn wait_for_more(chunk: &Chunk, rounds: &Rounds, until: u64) -> Step {
     let sent = chunk.transmissions.last();
-    let cause = sent.map_or(Cause::Window, |one| held_back(rounds, one.sent, u64::MAX));
-    (sent.map_or(0, |one| one.path), cause)
+    let why = sent.map(|one| held_back(rounds, one.sent, u64::MAX));
+    let (cause, hold) = why.unwrap_or((Cause::Sender, None));
+    Step { until, path: sent.map_or(0, |one| one.path), cause, hold }
+}
+
+impl Step {
+    const fn new(until: u64, path: u8, cause: Cause) -> Self {
+        Self { until, path, cause, hold: None }
+    }
 }
 
 struct Steps(Vec<Step>);
@@ -82,11 +99,11 @@ impl Steps {
     /// Times do not run backwards, whatever two clocks say.
     fn add(&mut self, until: u64, path: u8, cause: Cause) {
         let since = self.0.last().map_or(0, |step| step.until);
-        self.0.push(Step { until: until.max(since), path, cause });
+        self.0.push(Step::new(until.max(since), path, cause));
     }
 
     /// What became of each transmission up to the first that came, and was taken.
-    fn add_transmissions(&mut self, chunk: &Chunk, floors: &Floors) {
+    fn add_transmissions(&mut self, chunk: &Chunk, floors: &Floors, rounds: &Rounds) {
         let all = &chunk.transmissions;
         // What sends it again is due to this path and cause.
         let mut debt = None;
@@ -107,7 +124,7 @@ impl Steps {
                     (one.path, Cause::Window)
                 }
                 None => {
-                    self.add_loss(one, next, floors);
+                    self.add_loss(one, next, floors, rounds);
                     (one.path, Cause::Loss)
                 }
             });
@@ -120,14 +137,26 @@ impl Steps {
         }
     }
 
-    fn add_loss(&mut self, one: &Transmission, next: Option<&Transmission>, floors: &Floors) {
+    fn add_loss(
+        &mut self,
+        one: &Transmission,
+        next: Option<&Transmission>,
+        floors: &Floors,
+        rounds: &Rounds,
+    ) {
         let due = one.sent.saturating_add(floors.expected(one.path, one.sent, one.size));
         let again = next.map_or(u64::MAX, |next| next.sent);
         self.add(due.min(again), one.path, Cause::Queue);
         let noticed = one.lost.unwrap_or(again).min(again);
         self.add(noticed, one.path, Cause::Loss);
         if let Some(next) = next {
-            self.add(again, next.path, Cause::Window);
+            // No peer's window holds back what is sent again: what it holds was counted already.
+            self.add(again, next.path, Cause::Sender);
+            if let (Some(step), Some(Stop::Held(hold))) =
+                (self.0.last_mut(), last_stop(rounds, noticed, again))
+            {
+                step.hold = hold;
+            }
         }
     }
 }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use crate::explanation::Hold;
+
 /// Any line; what its event does not have is absent.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Line<'a> {
@@ -46,7 +48,7 @@ pub(crate) enum Event {
     Path { path: u8, local: String, remote: String },
     Sent { path: u8, tsn: u32, bytes: u32, stream: Option<u16> },
     Lost { path: u8, tsn: u32 },
-    Round { idle: bool },
+    Round { stop: Stop },
     Rtt { path: u8, sample: u64 },
     Arrived(Arrived),
     Deliverable { tsn: u32, first: u32, last: u32 },
@@ -79,10 +81,37 @@ pub(crate) enum Fate {
     Refused,
 }
 
+/// What ended an attempt to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    NoData,
+    PeerWindow,
+    /// The sender itself; `None`: none of what a trace has a word for.
+    Held(Option<Hold>),
+}
+
+impl Stop {
+    fn of(word: &str) -> Self {
+        match word {
+            "no_data" => Self::NoData,
+            "peer_window" => Self::PeerWindow,
+            "paths" => Self::Held(Some(Hold::Paths)),
+            "scheduler" => Self::Held(Some(Hold::Scheduler)),
+            "pacing" => Self::Held(Some(Hold::Pacing)),
+            "company" => Self::Held(Some(Hold::Company)),
+            _ => Self::Held(None),
+        }
+    }
+}
+
 impl<'a> Line<'a> {
-    /// Reads a line.
+    /// Reads a line. What it names is fit to be shown from here on.
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self, String> {
-        serde_json::from_slice(line).map_err(|error| format!("no trace event: {error}"))
+        let read: Result<Self, _> = serde_json::from_slice(line);
+        let mut line = read.map_err(|error| format!("no trace event: {error}"))?;
+        let names = [&mut line.flow, &mut line.host];
+        names.into_iter().chain(&mut line.local).chain(&mut line.remote).for_each(clean_name);
+        Ok(line)
     }
 
     /// What it tells, if that matters here.
@@ -102,7 +131,7 @@ impl<'a> Line<'a> {
                 Event::Sent { path: self.path()?, tsn: self.tsn()?, bytes, stream: self.stream }
             }
             "chunk_lost" => Event::Lost { path: self.path()?, tsn: self.tsn()? },
-            "round" => Event::Round { idle: self.need(self.stop.as_deref(), "stop")? == "no_data" },
+            "round" => Event::Round { stop: Stop::of(self.need(self.stop.as_deref(), "stop")?) },
             "rtt" => Event::Rtt { path: self.path()?, sample: self.need(self.sample, "sample")? },
             "arrived" => Event::Arrived(self.arrived()?),
             "deliverable" => Event::Deliverable {
@@ -149,5 +178,36 @@ impl<'a> Line<'a> {
 
     fn need<T>(&self, value: Option<T>, name: &str) -> Result<T, String> {
         value.ok_or_else(|| format!("event {:?} without {name}", self.event))
+    }
+}
+
+/// Replaces characters of a name that a terminal obeys, that hide or turn what stands beside them,
+/// or that no picture may contain (XML 1.0 section 2.2).
+fn clean_name(name: &mut Cow<'_, str>) {
+    if name.contains(is_unfit) {
+        *name = Cow::Owned(name.replace(is_unfit, "\u{fffd}"));
+    }
+}
+
+fn is_unfit(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_controls_a_terminal_or_breaks_a_picture() {
+        let text = "{\"flow\":\"a\\u001b[31m\",\"host\":\"b\\n\\uffff\",\"at\":1,\"event\":\"path\",\
+                    \"path\":0,\"local\":\"\\u001b]0;x\\u0007\",\"remote\":\"\u{202e}1\"}";
+        let line = Line::parse(text.as_bytes()).unwrap();
+        assert_eq!((&*line.flow, &*line.host), ("a\u{fffd}[31m", "b\u{fffd}\u{fffd}"));
+        let (local, remote) = ("\u{fffd}]0;x\u{fffd}".to_owned(), "\u{fffd}1".to_owned());
+        assert_eq!(line.event().unwrap(), Some(Event::Path { path: 0, local, remote }));
     }
 }

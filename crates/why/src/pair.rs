@@ -1,30 +1,27 @@
 //! Which ends are of one association.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::end::End;
 use crate::error::WhyError;
 use crate::trace::Trace;
 
 /// The two ends of the association that was asked for, by their positions. The one that was read
-/// first comes first.
+/// first comes first, and the association has its name: each file numbers associations by itself.
 pub(crate) fn find_pair(trace: &Trace, flow: Option<&str>) -> Result<(usize, usize), WhyError> {
     let pairs = all_pairs(&trace.ends);
-    let is_asked = |(a, b): &(usize, usize)| {
-        let ends = [a, b].map(|at| trace.ends.get(*at));
-        flow.is_none_or(|flow| ends.into_iter().flatten().any(|end| end.flow == flow))
+    let is_asked = |(at, _): &(usize, usize)| {
+        flow.is_none_or(|flow| trace.ends.get(*at).is_some_and(|end| end.flow == flow))
     };
     let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(is_asked).collect();
+    let files = trace.files();
     match (&asked[..], flow) {
         ([pair], _) => Ok(*pair),
-        // Every association that had data has one name at least; its lives are one here.
-        ([first, ..], Some(_)) => Ok(*first),
-        ([_, ..], None) => {
-            Err(WhyError::Several { files: trace.files(), flows: name_flows(trace, &pairs) })
+        ([_, ..], None) => Err(WhyError::Several { files, flows: name_flows(trace, &pairs) }),
+        ([_, ..], Some(flow)) => Err(WhyError::SeveralOfName { flow: flow.to_owned(), files }),
+        ([], Some(flow)) if !pairs.is_empty() => {
+            Err(WhyError::NoFlow { flow: flow.to_owned(), files, flows: name_flows(trace, &pairs) })
         }
-        ([], Some(flow)) if !pairs.is_empty() => Err(WhyError::NoFlow {
-            flow: flow.to_owned(),
-            files: trace.files(),
-            flows: name_flows(trace, &pairs),
-        }),
         ([], _) => Err(alone(trace)),
     }
 }
@@ -32,7 +29,7 @@ pub(crate) fn find_pair(trace: &Trace, flow: Option<&str>) -> Result<(usize, usi
 /// Ends whose initial TSNs are each other's.
 fn all_pairs(ends: &[End]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
-    let mut open = std::collections::BTreeMap::new();
+    let mut open = BTreeMap::new();
     for (at, end) in ends.iter().enumerate() {
         let Some((own, peer)) = end.initial else { continue };
         match open.remove(&(peer, own)) {
@@ -47,8 +44,11 @@ fn all_pairs(ends: &[End]) -> Vec<(usize, usize)> {
 fn name_flows(trace: &Trace, pairs: &[(usize, usize)]) -> String {
     const SHOWN: usize = 8;
     let name = |(at, _): &(usize, usize)| trace.ends.get(*at).map(|end| end.flow.clone());
-    let mut names: Vec<String> = pairs.iter().filter_map(name).take(SHOWN).collect();
-    if pairs.len() > SHOWN {
+    let mut seen = BTreeSet::new();
+    let all = pairs.iter().filter_map(name).filter(|name| seen.insert(name.clone()));
+    let mut names: Vec<String> = all.take(SHOWN + 1).collect();
+    if names.len() > SHOWN {
+        names.truncate(SHOWN);
         names.push("...".to_owned());
     }
     names.join(", ")

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use crate::explanation::{Cause, Clocks, Direction, Episode, Explanation};
+use crate::explanation::{Cause, Clocks, Direction, Episode, Explanation, Hold};
 
 /// The explanation as text: tables, the worst episodes, and what to look at.
 pub fn describe(explanation: &Explanation) -> String {
@@ -15,6 +15,9 @@ pub fn describe(explanation: &Explanation) -> String {
     }
     if let Some(clocks) = &explanation.clocks {
         text.push_str(&describe_clocks(clocks));
+    }
+    for file in &explanation.cut_short {
+        add_line(&mut text, &format!("{file} ends in the midst of a line: the rest is missing."));
     }
     text
 }
@@ -73,7 +76,8 @@ fn describe_episode(direction: &Direction, episode: &Episode) -> String {
         Cause::Loss => format!("TSN {tsn} and others were lost on {path}"),
         Cause::Queue => format!("TSN {tsn} and others were late on {path}"),
         Cause::Reordering => format!("TSN {tsn} and others were on {path}, a slower path"),
-        Cause::Window => format!("the sender held TSN {tsn} and others back for {path}"),
+        Cause::Window => format!("the window of the peer held TSN {tsn} and others back"),
+        Cause::Sender => format!("the sender held TSN {tsn} and others back for {path}"),
         Cause::Application => format!("the application had not read TSN {tsn} and others"),
     };
     let (at, waited) = (seconds(*from_ns), seconds(*waited_ns));
@@ -97,16 +101,16 @@ pub fn advice(direction: &Direction) -> Vec<String> {
     let line = |(_, cause): &(u64, Cause)| {
         let own = direction.charged.iter().filter(|one| one.cause == *cause);
         let worst = own.max_by_key(|one| one.measure.time_ns).map_or(0, |one| one.path);
-        advise(*cause, &direction.path_name(worst))
+        advise(*cause, &direction.path_name(worst), direction.held_by)
     };
     causes.iter().filter(worth).map(line).collect()
 }
 
-fn advise(cause: Cause, path: &str) -> String {
+fn advise(cause: Cause, path: &str, held_by: Option<Hold>) -> String {
     match cause {
         Cause::Loss => format!(
             "loss: look for what drops packets on {path} (radio, full queue, MTU); what is urgent \
-             may go out on two paths at once"
+             may go out on two paths at once, and a lower minimum of RTO notices losses sooner"
         ),
         Cause::Queue => format!(
             "queue: look for a standing queue or other traffic on {path}; a queue with AQM there, \
@@ -117,9 +121,10 @@ fn advise(cause: Cause, path: &str) -> String {
              path scheduler that leaves slow paths out"
         ),
         Cause::Window => {
-            "window: a larger receive buffer, shorter messages, or a lower minimum of RTO"
+            "window: a larger receive buffer, shorter messages, or a peer that reads sooner"
                 .to_owned()
         }
+        Cause::Sender => format!("sender: {}", advise_sender(held_by)),
         Cause::Application => {
             "application: it reads, or writes the rest of a message, later than the network would \
              let it"
@@ -128,15 +133,35 @@ fn advise(cause: Cause, path: &str) -> String {
     }
 }
 
+fn advise_sender(held_by: Option<Hold>) -> &'static str {
+    match held_by {
+        Some(Hold::Paths) => {
+            "no path could send: a congestion control whose windows grow faster, or a larger \
+             Max.Burst"
+        }
+        Some(Hold::Scheduler) => {
+            "the path scheduler waited though a path was open: another path scheduler, or other \
+             parameters of it"
+        }
+        Some(Hold::Pacing) => "packets were paced: a higher pacing rate, or no pacing",
+        Some(Hold::Company) => {
+            "what did not fill a packet waited for more (Nagle's rule): write whole messages at \
+             once, or turn the rule off"
+        }
+        None => "its own queue or sockets were full, or lost chunks waited for their turn",
+    }
+}
+
 fn describe_clocks(clocks: &Clocks) -> String {
     let mut text = String::new();
-    let ahead = clocks.ahead_ns as f64 / 1e9;
+    let off = clocks.ahead_ns.unsigned_abs() as f64 / 1e9;
+    let side = if clocks.ahead_ns < 0 { "behind" } else { "ahead" };
     let trip = clocks.round_trip_ns as f64 / 1e6;
     let _never_fails = writeln!(
         text,
-        "Clocks: that of {} is taken to be {ahead:.6} s ahead, so that half of the least round \
+        "Clocks: that of {} is taken to be {off:.6} s {side}, so that half of the least round \
          trip on path {} ({trip:.3} ms) is its least delay. If the two ways there differ, times \
-         between loss and window are wrong by up to as much.",
+         between loss and sender are wrong by up to as much.",
         clocks.host, clocks.path
     );
     text

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::chunks::Chunks;
 use crate::end::{End, Received};
-use crate::explanation::Cause;
+use crate::explanation::{Cause, Hold};
 use crate::floor::Floors;
 use crate::groups::Groups;
-use crate::life::{Life, Rounds, wait_for_more};
+use crate::life::{Life, Rounds, Step, wait_for_more};
 use crate::line::Fate;
 use crate::matching::PathNames;
 use crate::tsn::Extender;
@@ -38,6 +38,8 @@ pub(crate) struct Waits {
     pub(crate) charges: Vec<Charge>,
     /// What the charges must come to.
     pub(crate) stays: Vec<Stay>,
+    /// Time charged to the sender by what held it back, ns.
+    pub(crate) holds: BTreeMap<Hold, u128>,
 }
 
 /// Everything known of one direction.
@@ -280,33 +282,40 @@ impl Walk<'_> {
         }
     }
 
+    fn charge_step(&mut self, from: u64, step: &Step, bytes: u64, tsn: u32) {
+        let Step { until, path, cause, hold } = *step;
+        if let Some(hold) = hold {
+            *self.waits.holds.entry(hold).or_default() += u128::from(until.saturating_sub(from));
+        }
+        self.charge(Charge { from, until, bytes, path, cause, tsn });
+    }
+
     /// The chunk at `position` waited up to `until` for the one at `missing`.
     fn charge_wait(&mut self, here: Here, position: usize, missing: Option<usize>, until: u64) {
         let Here { since: mut from, bytes, .. } = here;
         if until <= from || bytes == 0 {
             return;
         }
-        let Known { chunks, floors, rounds, .. } = self.known;
+        let Known { chunks, names, floors, rounds, .. } = self.known;
         let (Some(own), missing) = (chunks.0.get(position), missing.filter(|at| *at != position))
         else {
             return;
         };
         let awaited = missing.and_then(|at| Some((at, chunks.0.get(at)?)));
         let Some((at, awaited)) = awaited else {
-            let (path, cause) = wait_for_more(own, rounds);
-            return self.charge(Charge { from, until, bytes, path, cause, tsn: here.tsn });
+            let step = wait_for_more(own, rounds, until);
+            return self.charge_step(from, &step, bytes, here.tsn);
         };
         let life = match self.life.take() {
             Some((of, life)) if of == at => life,
-            _ => Life::of(awaited, floors),
+            _ => Life::of(awaited, names, floors, rounds),
         };
         let tsn = awaited.tsn as u32;
         let behind = at < position;
         for step in life.steps(awaited, (!behind).then_some(own), floors, rounds) {
             let end = step.until.min(until);
             if end > from {
-                let (path, cause) = (step.path, step.cause);
-                self.charge(Charge { from, until: end, bytes, path, cause, tsn });
+                self.charge_step(from, &Step { until: end, ..step }, bytes, tsn);
                 from = end;
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use polypath_why::{Cause, Explanation, Trace, advice, describe, explain};
+use polypath_why::{Cause, Direction, Explanation, Hold, Trace, advice, describe, explain};
 
 const MS: u64 = 1_000_000;
 
@@ -143,19 +143,29 @@ fn what_is_late_beyond_the_floor_is_a_queue() {
 #[test]
 fn loss_lasts_until_the_chunk_is_here_but_for_what_holds_its_retransmission_back() {
     let mut story = calm();
-    story.send(200, 0, 3).send(200, 0, 4).lose(260, 0, 3).send(270, 1, 3);
+    story.send(200, 0, 3).send(200, 0, 4).lose(260, 0, 3).pause(262, "pacing").send(270, 1, 3);
     story.arrive(210, 0, 4, "").arrive(305, 1, 3, "").deliver(305, &[3, 4]);
     let expected = [
         // Missed from 210 to 260, and the way of the retransmission.
         ((0, Cause::Loss), 50 + 30),
-        ((1, Cause::Window), 10),
+        ((1, Cause::Sender), 10),
         ((1, Cause::Queue), 5),
     ];
     let explanation = story.explained();
     assert_eq!(charged(&explanation), expected.into());
+    assert_eq!(explanation.directions[0].held_by, Some(Hold::Pacing));
     let text = describe(&explanation);
     assert!(text.contains("at 0.210 s, 0.080 s: up to 1000 B waited; TSN 3 and others were lost"));
     assert!(advice(&explanation.directions[0])[0].starts_with("loss: "));
+}
+
+#[test]
+fn what_is_lost_twice_and_sent_again_at_once_is_loss_all_the_time() {
+    let mut story = calm();
+    story.send(200, 0, 3).send(200, 0, 4).arrive(210, 0, 4, "");
+    story.lose(1_200, 0, 3).send(1_200, 0, 3).lose(3_200, 0, 3).send(3_200, 0, 3);
+    story.arrive(3_210, 0, 3, "").deliver(3_210, &[3, 4]);
+    assert_eq!(charged(&story.explained()), [((0, Cause::Loss), 3_000)].into());
 }
 
 #[test]
@@ -178,12 +188,25 @@ fn the_last_that_is_missing_is_waited_for_whatever_comes_before() {
 }
 
 #[test]
-fn the_rest_of_a_message_waits_for_the_window_or_for_who_writes_it() {
-    for (stop, cause) in [("peer_window", Cause::Window), ("no_data", Cause::Application)] {
+fn the_rest_of_a_message_waits_for_what_ended_the_attempt_to_send_before_it() {
+    let held = |cause, hold| (cause, Some(hold));
+    for (stop, (cause, hold)) in [
+        ("peer_window", (Cause::Window, None)),
+        ("no_data", (Cause::Application, None)),
+        ("paths", held(Cause::Sender, Hold::Paths)),
+        ("scheduler", held(Cause::Sender, Hold::Scheduler)),
+        ("pacing", held(Cause::Sender, Hold::Pacing)),
+        ("company", held(Cause::Sender, Hold::Company)),
+        ("state", (Cause::Sender, None)),
+    ] {
         let mut story = calm();
         story.send(400, 0, 3).pause(400, stop).send(450, 0, 4);
         story.arrive(410, 0, 3, "<").arrive(462, 0, 4, ">").deliver_parts(462, 3, 4, 462);
-        assert_eq!(charged(&story.explained()), [((0, cause), 50), ((0, Cause::Queue), 2)].into());
+        let explanation = story.explained();
+        assert_eq!(charged(&explanation), [((0, cause), 50), ((0, Cause::Queue), 2)].into());
+        let direction = &explanation.directions[0];
+        assert_eq!(direction.held_by, hold);
+        assert!(advice(direction)[0].starts_with(&format!("{}: ", cause.name())));
     }
 }
 
@@ -194,6 +217,17 @@ fn what_finds_no_room_is_due_to_the_window() {
     story.arrive_as(110, 0, 3, "", "no_room").arrive(110, 0, 4, "");
     story.arrive(150, 0, 3, "").deliver(150, &[3, 4]);
     assert_eq!(charged(&story.explained()), [((0, Cause::Window), 40)].into());
+}
+
+/// The server numbers the two paths the other way round.
+#[test]
+fn what_was_never_sent_by_the_trace_is_charged_to_the_path_as_its_sender_counts() {
+    let mut story = Story::new();
+    story.send(0, 0, 1).arrive(10, 1, 1, "").deliver(10, &[1]);
+    story.send(20, 1, 2).arrive(50, 0, 2, "").deliver(50, &[2]);
+    story.send(100, 1, 4).arrive(130, 0, 4, "");
+    story.arrive(150, 1, 3, "").deliver(150, &[3, 4]);
+    assert_eq!(charged(&story.explained()), [((0, Cause::Queue), 20)].into());
 }
 
 #[test]
@@ -230,4 +264,98 @@ fn clocks_of_two_files_need_not_agree() {
         let ahead = joined.clocks.unwrap().ahead_ns;
         assert_eq!(ahead, (server as i64 - client as i64) * MS as i64);
     }
+}
+
+/// Data goes both ways, and the two ways do not agree: nine chunks to the server, one to the client.
+#[test]
+fn clocks_are_the_same_whichever_file_is_read_first() {
+    let mut story = calm();
+    for tsn in 3..10 {
+        let at = u64::from(tsn) * 100;
+        story.send(at, 0, tsn).arrive(at + 10, 0, tsn, "").deliver(at + 15, &[tsn]);
+    }
+    let trip = "\"rtt\",\"path\":0,\"sample\":30000000,\"srtt\":1,\"rto\":1".to_owned();
+    story.server(2_000, trip);
+    let sent = "\"sent\",\"path\":0,\"tsn\":500,\"stream\":0,\"bytes\":1000".to_owned();
+    story.server(2_000, sent);
+    let came = "\"arrived\",\"path\":0,\"tsn\":500,\"stream\":0,\"message\":0,\
+                \"unordered\":false,\"begins\":true,\"ends\":true,\"bytes\":1000,\
+                \"fate\":\"new\"";
+    story.client(2_040, came.to_owned());
+    for (client, server) in [(7_000, 0), (0, 7_000)] {
+        let files = [("client", client), ("server", server)]
+            .map(|(host, later)| (host, story.lines(host, later)));
+        let explained = |order: [usize; 2]| {
+            let mut trace = Trace::default();
+            for (host, text) in order.map(|at| &files[at]) {
+                trace.read(host, text.as_bytes()).unwrap();
+            }
+            explain(&trace, None).unwrap()
+        };
+        let [one, other] = [[0, 1], [1, 0]].map(explained);
+        let clocks = one.clocks.clone().unwrap();
+        assert_eq!(other.clocks.unwrap().ahead_ns, clocks.ahead_ns);
+        assert_eq!(clocks.ahead_ns, (server as i64 - client as i64) * MS as i64, "by the many");
+        let ways = |one: &[Direction]| -> Vec<String> {
+            let mut ways: Vec<_> = one
+                .iter()
+                .map(|way| format!("{} {:?} {:?}", way.to, way.whole, way.charged))
+                .collect();
+            ways.sort();
+            ways
+        };
+        assert_eq!(ways(&one.directions), ways(&other.directions));
+        let side = if server < client { "7.000000 s behind" } else { "7.000000 s ahead" };
+        assert!(describe(&one).contains(side), "{}", describe(&one));
+    }
+}
+
+/// One end of an association, with `chunks` chunks, as a file of that end has it.
+fn one_end(flow: &str, host: &str, (own, peer): (u32, u32), chunks: u32) -> String {
+    let line = |at: u64, event: String| {
+        let at = at * MS;
+        format!("{{\"flow\":\"{flow}\",\"host\":\"{host}\",\"at\":{at},\"event\":{event}}}\n")
+    };
+    let begin = format!("\"associated\",\"initial_tsn\":{own},\"peer_initial_tsn\":{peer}");
+    let mut text = line(0, begin);
+    text += &line(0, "\"rtt\",\"path\":0,\"sample\":20000000".to_owned());
+    for n in 0..chunks {
+        let event = if host == "client" {
+            format!("\"sent\",\"path\":0,\"tsn\":{},\"stream\":0,\"bytes\":1000", own + n)
+        } else {
+            format!(
+                "\"arrived\",\"path\":0,\"tsn\":{},\"stream\":0,\"message\":{n},\
+                 \"unordered\":false,\"begins\":true,\"ends\":true,\"bytes\":1000,\"fate\":\"new\"",
+                peer + n
+            )
+        };
+        text += &line(if host == "client" { 10 } else { 20 }, event);
+    }
+    text
+}
+
+/// Each file numbers its associations by itself: flow 2 is the second of the client's, and the
+/// first of the server's.
+#[test]
+fn a_flow_is_named_as_the_first_file_names_it() {
+    let client = one_end("1", "client", (1, 900), 10) + &one_end("2", "client", (2_000, 800), 99);
+    let server = one_end("2", "server", (900, 1), 10) + &one_end("3", "server", (800, 2_000), 99);
+    let explained = |files: [&str; 2], flow| {
+        let mut trace = Trace::default();
+        for (name, text) in ["a", "b"].into_iter().zip(files) {
+            trace.read(name, text.as_bytes()).unwrap();
+        }
+        explain(&trace, flow).map_err(|error| error.to_string())
+    };
+    let bytes = |files, flow| explained(files, Some(flow)).unwrap().directions[0].bytes;
+    assert_eq!(["1", "2"].map(|flow| bytes([&client, &server], flow)), [10_000, 99_000]);
+    assert_eq!(["2", "3"].map(|flow| bytes([&server, &client], flow)), [10_000, 99_000]);
+    let refused = explained([&client, &server], Some("3")).unwrap_err();
+    assert_eq!(refused, "--flow 3: not in a and b (allowed: 1, 2)");
+    assert!(explained([&client, &server], None).unwrap_err().contains("--flow with one of 1, 2"));
+    // Two files, each with both ends of a flow of this name.
+    let both =
+        |first| one_end("f", "client", (first, 7), 1) + &one_end("f", "server", (7, first), 1);
+    let refused = explained([&both(1), &both(2)], Some("f")).unwrap_err();
+    assert!(refused.starts_with("--flow f: several associations of this name in a and b"));
 }

@@ -15,6 +15,7 @@ use polypath_run::metrics::Unit;
 pub(crate) use self::args::{PLOT_HELP, PlotArgs};
 pub(crate) use self::picture::Canvas;
 use crate::failure::Failure;
+use crate::talk::Talk;
 
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let canvas = match &args.out {
@@ -56,7 +57,8 @@ fn trace_diagrams(args: &PlotArgs) -> Result<Vec<Diagram>, String> {
         let input = BufReader::new(File::open(&args.input).map_err(|error| error.to_string())?);
         let curves = args.curves.as_deref().unwrap_or_default();
         let figure = TraceFigure { y, curves, keep: &args.keep };
-        let mut diagram = read_trace(input, &figure).map_err(|problem| problem.to_string())?;
+        let drawn = read_trace(input, &figure).map_err(|problem| problem.to_string())?;
+        let mut diagram = drawn.diagram;
         diagram.log = (args.log_x, args.log_y);
         for (label, name) in
             [(&mut diagram.x_label, &args.x_label), (&mut diagram.y_label, &args.y_label)]
@@ -67,9 +69,16 @@ fn trace_diagrams(args: &PlotArgs) -> Result<Vec<Diagram>, String> {
                 *label = format!("{name}{unit}");
             }
         }
-        Ok(diagram)
+        Ok((diagram, drawn.cut_short))
     };
-    figures_of(args, "cwnd").iter().map(one).collect()
+    let drawn: Result<Vec<_>, String> = figures_of(args, "cwnd").iter().map(one).collect();
+    let (diagrams, cut_short): (Vec<_>, Vec<_>) = drawn?.into_iter().unzip();
+    if cut_short.contains(&true) {
+        let file = args.input.display();
+        let note = format!("note: {file} ends in the midst of a line: the rest is missing");
+        Talk::new(false).say(note);
+    }
+    Ok(diagrams)
 }
 
 fn table_diagrams(args: &PlotArgs) -> Result<Vec<Diagram>, String> {

@@ -105,7 +105,8 @@ fn trace_page_is_what_the_schema_says() {
     let schema = schema("trace");
     let mut page = format!("# Traces\n\n{GENERATED}\n\n");
     page.push_str("`--trace FILE` writes one JSON object a line; `polypath plot` draws them. ");
-    page.push_str("Times are nanoseconds, since the start of the run or of the program.\n\n");
+    page.push_str("Times are nanoseconds, since the start of the run, or of the trace of a ");
+    page.push_str("program: its lines `clock` say what time of the day that was.\n\n");
     page.push_str(
         &SchemaPage { schema: &schema, prefix: "", level: "##", elsewhere: None }.write(),
     );

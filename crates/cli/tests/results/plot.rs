@@ -101,8 +101,14 @@ fn a_trace_is_drawn_over_time() {
         let talk = desk.refusal(&format!("plot run.jsonl {words}"));
         assert!(talk.starts_with("polypath: run.jsonl: ") && talk.contains(part), "{talk}");
     }
-    desk.write("torn.jsonl", "{\"at\":1,\"cwnd\":2}\n{\"at\":");
-    assert!(desk.refusal("plot torn.jsonl").contains("torn.jsonl: line 2: no event of a trace"));
+    // As a program that was killed leaves it.
+    let run = desk.read("run.jsonl");
+    desk.write("torn.jsonl", &run[..run.len() - 3]);
+    let (torn, talk) = desk.done("plot torn.jsonl --y cwnd");
+    assert!(torn.contains("cwnd (KiB)"));
+    assert_eq!(talk, "note: torn.jsonl ends in the midst of a line: the rest is missing\n");
+    desk.write("noise.jsonl", "{\"at\":1,\"cwnd\":2}\n{\"at\":\n");
+    assert!(desk.refusal("plot noise.jsonl").contains("noise.jsonl: line 2: no event of a trace"));
 }
 
 #[test]

@@ -246,10 +246,10 @@ impl Oracle<'_> {
             let due = packet.sent + self.nearest_delay(packet);
             steps.push((due.min(again), packet.path, Cause::Queue));
             let lost = self.lost.get(&tsn).into_iter().flatten();
-            let noticed = lost.copied().find(|lost| *lost >= packet.sent);
+            let noticed = lost.copied().find(|lost| *lost > packet.sent);
             steps.push((noticed.unwrap_or(again).min(again), packet.path, Cause::Loss));
             if let Some(next) = packets.get(at + 1) {
-                steps.push((next.sent, next.path, Cause::Window));
+                steps.push((next.sent, next.path, Cause::Sender));
             }
             owed = (packet.path, Cause::Loss);
         }

@@ -252,11 +252,11 @@ impl Association {
             return;
         }
         self.rx.packet_end(now);
-        self.trace_receiver(now);
         if self.protection.is_some() {
             self.take_key_messages(now, seen.sealed);
         }
         self.finish_deferred_reset(now, path);
+        self.trace_receiver(now);
         self.tune_receive_buffer(now);
         if self.rx.readable() > 0 && !self.events.iter().any(|e| matches!(e, Event::Readable)) {
             self.events.push_back(Event::Readable);

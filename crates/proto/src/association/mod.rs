@@ -388,6 +388,12 @@ impl Association {
         self.tx.recovery.stats(p)
     }
 
+    /// Whether it records what happens.
+    #[inline]
+    pub(crate) const fn is_tracing(&self) -> bool {
+        self.tracer.is_on()
+    }
+
     /// Trace records since the last call, when tracing is on.
     pub fn take_trace(&mut self) -> Vec<TraceRecord> {
         self.tracer.take()

@@ -111,6 +111,7 @@ impl Association {
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state: PathState::Removed });
         let view = self.tx.view(now, &self.paths);
         self.policies.path_scheduler.on_path_change(&view, p, PathChange::Removed);
+        self.trace_losses(now);
         self.trigger(Trigger::Path);
     }
 

@@ -87,6 +87,7 @@ impl Association {
             return;
         }
         let read = self.reconfigure(now, |r, ctx| r.on_chunk(ctx, path, chunk, answered));
+        self.trace_receiver(now);
         self.stats.malformed_chunks += u64::from(read.is_err());
     }
 

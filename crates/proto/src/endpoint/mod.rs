@@ -249,17 +249,23 @@ impl Endpoint {
     }
 
     /// Hands over what each association has recorded since the last time, where
-    /// [`trace`](crate::config::AssocConfig::trace) is on.
+    /// [`trace`](crate::config::AssocConfig::trace) is on. Those that were not used meanwhile cost
+    /// nothing.
     pub fn drain_traces(
         &mut self,
         mut take: impl FnMut(AssocHandle, &Association, Vec<TraceRecord>),
     ) {
-        for (h, association) in self.table.iter_mut() {
-            let records = association.take_trace();
-            if !records.is_empty() {
+        for h in self.table.take_traced() {
+            if let Some((association, records)) = self.table.take_trace(h) {
                 take(h, association, records);
             }
         }
+    }
+
+    /// What one association has recorded since the last time, if anything: before it is
+    /// [removed](Self::remove).
+    pub fn take_trace(&mut self, h: AssocHandle) -> Option<(&Association, Vec<TraceRecord>)> {
+        self.table.take_trace(h)
     }
 
     /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if

@@ -10,6 +10,7 @@ use crate::association::{Association, State};
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;
+use crate::trace::TraceRecord;
 
 /// One association and what is known of it without asking.
 #[derive(Debug)]
@@ -25,6 +26,19 @@ struct Slot {
     ready: bool,
     /// It is in [`Table::eventful`].
     eventful: bool,
+    /// It is in [`Table::traced`].
+    traced: bool,
+}
+
+impl Slot {
+    /// Its association is about to be used: whether it may record something now and could not
+    /// before.
+    #[inline]
+    fn may_record(&mut self) -> bool {
+        let begins = !self.traced && self.assoc.is_tracing();
+        self.traced |= begins;
+        begins
+    }
 }
 
 /// A verification tag, and who chose it.
@@ -81,6 +95,8 @@ pub(super) struct Table {
     ready: VecDeque<AssocHandle>,
     /// Associations that may have events.
     eventful: VecDeque<AssocHandle>,
+    /// Associations that may have recorded something.
+    traced: Vec<AssocHandle>,
     /// When to look at which association: at or before its deadline.
     deadlines: BTreeSet<(Time, AssocHandle)>,
 }
@@ -113,11 +129,6 @@ impl Table {
         self.slots.get(h.0).map(|slot| &slot.assoc)
     }
 
-    /// All associations, to be looked at: none has anything to send or to tell for that.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (AssocHandle, &mut Association)> {
-        self.slots.iter_mut().map(|(i, slot)| (AssocHandle(i), &mut slot.assoc))
-    }
-
     /// The association, to be changed: it may have something to send and to tell afterwards.
     #[inline]
     pub(super) fn touch(&mut self, h: AssocHandle) -> Option<&mut Association> {
@@ -130,7 +141,31 @@ impl Table {
             slot.eventful = true;
             self.eventful.push_back(h);
         }
+        if slot.may_record() {
+            self.traced.push(h);
+        }
         Some(&mut slot.assoc)
+    }
+
+    /// What `h` has recorded since the last time.
+    pub(super) fn take_trace(
+        &mut self,
+        h: AssocHandle,
+    ) -> Option<(&Association, Vec<TraceRecord>)> {
+        let slot = self.slots.get_mut(h.0)?;
+        let records = slot.assoc.take_trace();
+        (!records.is_empty()).then_some((&slot.assoc, records))
+    }
+
+    /// The associations that may have recorded something since the last time.
+    pub(super) fn take_traced(&mut self) -> Vec<AssocHandle> {
+        let traced = core::mem::take(&mut self.traced);
+        for h in &traced {
+            if let Some(slot) = self.slots.get_mut(h.0) {
+                slot.traced = false;
+            }
+        }
+        traced
     }
 
     pub(super) fn insert(&mut self, assoc: Association) -> AssocHandle {
@@ -141,6 +176,7 @@ impl Table {
             deadline: Time::MAX,
             ready: false,
             eventful: false,
+            traced: false,
         }));
         self.index_addresses(h);
         self.touch(h);
@@ -154,6 +190,7 @@ impl Table {
         self.deadlines.remove(&(slot.deadline, h));
         self.ready.retain(|other| *other != h);
         self.eventful.retain(|other| *other != h);
+        self.traced.retain(|other| *other != h);
         self.latest = self.latest.filter(|other| *other != h);
     }
 
@@ -277,7 +314,11 @@ impl Table {
     #[inline]
     pub(super) fn ready(&mut self) -> Option<(AssocHandle, &mut Association)> {
         let h = *self.ready.front()?;
-        self.slots.get_mut(h.0).map(|slot| (h, &mut slot.assoc))
+        let slot = self.slots.get_mut(h.0)?;
+        if slot.may_record() {
+            self.traced.push(h);
+        }
+        Some((h, &mut slot.assoc))
     }
 
     /// The association that [`ready`](Self::ready) gave had nothing (more) to send.

@@ -90,6 +90,13 @@ impl OutstandingQueue {
         Some(core::mem::take(&mut **log))
     }
 
+    /// What was just declared lost was no loss of the link: it never left.
+    pub(crate) fn retract_loss(&mut self, tsn: u64) {
+        if let Some(log) = &mut self.loss_log {
+            log.pop_if(|(_, last)| *last == tsn);
+        }
+    }
+
     /// Forgets the lists of path `p`, which is removed.
     pub(crate) fn clear_path(&mut self, p: PathId) {
         if let Some(list) = self.lists.get_mut(p.index()) {

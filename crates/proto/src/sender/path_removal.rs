@@ -46,6 +46,7 @@ impl Sender {
         let found = chunk.is_some_and(|c| nth || c.transmissions == 1);
         if found {
             self.declare_lost(tsn, LossKind::FastRetransmit, paths);
+            self.outstanding.retract_loss(tsn);
         }
         found
     }

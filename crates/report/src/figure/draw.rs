@@ -4,14 +4,13 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
-use super::canvas::{Area, DrawError, TEXT};
+use super::canvas::{Area, DrawError, TEXT, WIDTH};
 use super::data::{Curve, Diagram, Point};
 use super::describe::{describe_diagram, name_picture};
 use super::legend::{ROW, draw_legend, legend_size};
 use super::marker::build_marker;
 use super::palette::Look;
 
-const WIDTH: u32 = 880;
 const HEIGHT: u32 = 440;
 /// How much of its colour a band has.
 const BAND: f64 = 0.2;
@@ -40,14 +39,14 @@ pub fn draw_panels(diagrams: &[Diagram]) -> Result<String, DrawError> {
     let sizes: Vec<(u32, u32)> = diagrams.iter().map(legend_size).collect();
     let beside = sizes.iter().map(|(width, _)| *width).max().unwrap_or(0);
     let height = |(_, rows): &(u32, u32)| HEIGHT.max(*rows);
-    let size = (WIDTH + beside, sizes.iter().map(height).sum());
+    let size = (WIDTH as u32 + beside, sizes.iter().map(height).sum());
     let mut text = String::new();
     {
         let mut rest = SVGBackend::with_string(&mut text, size).into_drawing_area();
         rest.fill(&WHITE)?;
         for (diagram, size) in diagrams.iter().zip(&sizes) {
             let (own, below) = rest.split_vertically(height(size));
-            let (left, right) = own.split_horizontally(WIDTH);
+            let (left, right) = own.split_horizontally(WIDTH as u32);
             draw_plot(&left, diagram)?;
             draw_legend(&right, diagram)?;
             rest = below;
@@ -60,7 +59,7 @@ pub fn draw_panels(diagrams: &[Diagram]) -> Result<String, DrawError> {
 }
 
 fn draw_plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
-    let pixels = WIDTH - LEFT - 2 * MARGIN;
+    let pixels = WIDTH as u32 - LEFT - 2 * MARGIN;
     let (xs, ys) = (Axis::for_x(diagram, pixels), Axis::for_y(diagram));
     // Long names stand in two rows in turn; the upper row is the mesh's.
     let lower = |x: f64| xs.is_crowded(pixels) && x as usize % 2 == 1;

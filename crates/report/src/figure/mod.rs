@@ -25,7 +25,7 @@ pub use series::time_series;
 pub use shares::{Share, ShareChart, draw_shares};
 pub use tabulate::{Tabulated, tabulate_results};
 pub use timeline::{Timeline, TimelineRow, draw_timeline};
-pub use trace::{TraceFigure, TraceProblem, read_trace};
+pub use trace::{TraceDrawing, TraceFigure, TraceProblem, read_trace};
 
 /// A drawn figure.
 #[derive(Clone, Debug)]

@@ -13,21 +13,13 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(204, 121, 167),
 ];
 
-/// Colours of areas that touch, in an order whose neighbours differ in lightness.
-const AREAS: [RGBColor; 7] = [
-    RGBColor(213, 94, 0),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(86, 180, 233),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 0, 0),
-];
+/// Which of them areas that touch have, in an order whose neighbours differ in lightness.
+const AREAS: [usize; COLOURS.len()] = [3, 1, 0, 4, 5, 6, 2];
 
 /// The colour of the areas of a kind.
 pub(super) const fn kind_colour(kind: usize) -> RGBColor {
     // Indices are taken modulo the length.
-    AREAS[kind % AREAS.len()]
+    COLOURS[AREAS[kind % AREAS.len()]]
 }
 
 /// Shape of a point.

@@ -1,10 +1,9 @@
 //! Shares with their intervals: one row each, a dot and a bar.
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::canvas::DrawError;
+use super::canvas::{Area, DrawError, TEXT, WIDTH, draw_text};
 use super::describe::name_picture;
 
 /// A share of something, and the interval that it is in.
@@ -29,7 +28,6 @@ pub struct ShareChart {
     pub groups: Vec<(String, Vec<Share>)>,
 }
 
-const WIDTH: i32 = 880;
 /// Where the scale begins: labels stand left of it, right-aligned.
 const LEFT: i32 = 260;
 /// Space right of the scale for the figures.
@@ -38,7 +36,6 @@ const ROW: i32 = 22;
 const TOP: i32 = 12;
 /// Space for the ticks and the label of the scale.
 const BELOW: i32 = 56;
-const TEXT: i32 = 14;
 const DOT: i32 = 5;
 const INK: RGBColor = RGBColor(0, 114, 178);
 const GRID: RGBColor = RGBColor(225, 225, 225);
@@ -85,7 +82,7 @@ fn scale_end(chart: &ShareChart) -> f64 {
 }
 
 struct Plot<'a, 'b> {
-    root: &'a DrawingArea<SVGBackend<'b>, Shift>,
+    root: &'a Area<'b>,
     bottom: i32,
     end: f64,
 }
@@ -95,23 +92,17 @@ impl Plot<'_, '_> {
         LEFT + (share / self.end * f64::from(WIDTH - LEFT - RIGHT)).round() as i32
     }
 
-    fn draw_text(&self, text: &str, at: (i32, i32), side: HPos) -> Result<(), DrawError> {
-        let style = ("sans-serif", TEXT).into_text_style(self.root);
-        self.root.draw_text(text, &style.pos(Pos::new(side, VPos::Center)), at)?;
-        Ok(())
-    }
-
     fn draw_scale(&self, label: &str) -> Result<(), DrawError> {
         let tenths = (10.0 * self.end).round() as i32;
         for tenth in 0..=tenths {
             let x = self.place_of(f64::from(tenth) / 10.0);
             let line = vec![(x, TOP), (x, self.bottom)];
             self.root.draw(&PathElement::new(line, GRID.stroke_width(1)))?;
-            self.draw_text(&(10 * tenth).to_string(), (x, self.bottom + TEXT), HPos::Center)?;
+            draw_text(self.root, &(10 * tenth).to_string(), (x, self.bottom + TEXT), HPos::Center)?;
         }
         let middle = (LEFT + self.place_of(self.end)) / 2;
         let label = format!("{label} (%)");
-        self.draw_text(&label, (middle, self.bottom + 3 * TEXT), HPos::Center)
+        draw_text(self.root, &label, (middle, self.bottom + 3 * TEXT), HPos::Center)
     }
 
     fn draw_groups(&self, chart: &ShareChart) -> Result<(), DrawError> {
@@ -130,7 +121,7 @@ impl Plot<'_, '_> {
     }
 
     fn draw_share(&self, one: &Share, y: i32) -> Result<(), DrawError> {
-        self.draw_text(&one.label, (LEFT - 12, y), HPos::Right)?;
+        draw_text(self.root, &one.label, (LEFT - 12, y), HPos::Right)?;
         let [low, dot, high] = [one.low, one.share, one.high].map(|share| self.place_of(share));
         self.root.draw(&PathElement::new(vec![(low, y), (high, y)], INK.stroke_width(2)))?;
         for end in [low, high] {
@@ -140,7 +131,7 @@ impl Plot<'_, '_> {
         self.root.draw(&Circle::new((dot, y), DOT, INK.filled()))?;
         let [share, low, high] = [one.share, one.low, one.high].map(|share| 100.0 * share);
         let figures = format!("{share:.1} ({low:.1} to {high:.1})");
-        self.draw_text(&figures, (self.place_of(self.end) + 12, y), HPos::Left)
+        draw_text(self.root, &figures, (self.place_of(self.end) + 12, y), HPos::Left)
     }
 }
 

@@ -1,9 +1,9 @@
 //! What happened when: a row each, coloured by kind.
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
-use super::canvas::{Area, DrawError, TEXT};
+use super::canvas::{Area, DrawError, TEXT, WIDTH, draw_text};
 use super::describe::name_picture;
 use super::palette::kind_colour;
 
@@ -29,7 +29,6 @@ pub struct TimelineRow {
     pub spans: Vec<(f64, f64, usize)>,
 }
 
-const WIDTH: i32 = 880;
 const LEFT: i32 = 20;
 const RIGHT: i32 = 20;
 /// Space for title and legend.
@@ -88,12 +87,6 @@ struct Plot<'a, 'b> {
 }
 
 impl Plot<'_, '_> {
-    fn draw_text(&self, text: &str, at: (i32, i32), side: HPos) -> Result<(), DrawError> {
-        let style = ("sans-serif", TEXT).into_text_style(self.root);
-        self.root.draw_text(text, &style.pos(Pos::new(side, VPos::Center)), at)?;
-        Ok(())
-    }
-
     fn draw_box(
         &self,
         from: (i32, i32),
@@ -105,19 +98,19 @@ impl Plot<'_, '_> {
     }
 
     fn draw_legend(&self) -> Result<(), DrawError> {
-        self.draw_text(&self.timeline.title, (LEFT, TEXT), HPos::Left)?;
+        draw_text(self.root, &self.timeline.title, (LEFT, TEXT), HPos::Left)?;
         let mut x = LEFT;
         for (kind, name) in self.timeline.kinds.iter().enumerate() {
             let y = TOP - TEXT - 8;
             self.draw_box((x, y - 6), (x + 12, y + 6), kind_colour(kind))?;
-            self.draw_text(name, (x + 18, y), HPos::Left)?;
+            draw_text(self.root, name, (x + 18, y), HPos::Left)?;
             x += 44 + 8 * i32::try_from(name.chars().count()).unwrap_or(0);
         }
         Ok(())
     }
 
     fn draw_row(&self, row: &TimelineRow, top: i32) -> Result<(), DrawError> {
-        self.draw_text(&row.label, (LEFT, top + LABEL / 2), HPos::Left)?;
+        draw_text(self.root, &row.label, (LEFT, top + LABEL / 2), HPos::Left)?;
         let (top, foot) = (top + LABEL, top + ROW - 8);
         self.draw_box((LEFT, top), (WIDTH - RIGHT, foot), GROUND)?;
         for (column, shares) in self.columns_of(row).iter().enumerate() {
@@ -167,9 +160,14 @@ impl Plot<'_, '_> {
             let line = vec![(x, self.bottom - 4), (x, self.bottom + 2)];
             self.root.draw(&PathElement::new(line, BLACK.stroke_width(1)))?;
             let digits = if step < 1.0 { (-step.log10()).ceil() as usize } else { 0 };
-            self.draw_text(&format!("{tick:.digits$}"), (x, self.bottom + TEXT), HPos::Center)?;
+            draw_text(
+                self.root,
+                &format!("{tick:.digits$}"),
+                (x, self.bottom + TEXT),
+                HPos::Center,
+            )?;
         }
-        self.draw_text("Time (s)", (WIDTH / 2, self.bottom + 5 * TEXT / 2), HPos::Center)
+        draw_text(self.root, "Time (s)", (WIDTH / 2, self.bottom + 5 * TEXT / 2), HPos::Center)
     }
 }
 

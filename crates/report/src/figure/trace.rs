@@ -31,11 +31,25 @@ pub struct TraceFigure<'a> {
 #[error("{0}")]
 pub struct TraceProblem(String);
 
+/// What is drawn of a trace.
+#[derive(Clone, Debug)]
+pub struct TraceDrawing {
+    /// The picture.
+    pub diagram: Diagram,
+    /// The last line of the trace ends in its midst, as a program that was killed or a full disk
+    /// leaves it: what came then is not drawn.
+    pub cut_short: bool,
+}
+
 /// A field of the events of a trace over time; between events it stays as it is.
 ///
 /// # Errors
 /// When the file is no trace, or has no such event.
-pub fn read_trace(input: impl BufRead, figure: &TraceFigure<'_>) -> Result<Diagram, TraceProblem> {
+pub fn read_trace(
+    mut input: impl BufRead,
+    figure: &TraceFigure<'_>,
+) -> Result<TraceDrawing, TraceProblem> {
+    let mut cut_short = false;
     let mut fields = BTreeSet::new();
     let mut values: IndexMap<&str, BTreeSet<String>> = IndexMap::new();
     let mut curves: IndexMap<Vec<String>, Vec<(f64, f64)>> = IndexMap::new();
@@ -44,9 +58,22 @@ pub fn read_trace(input: impl BufRead, figure: &TraceFigure<'_>) -> Result<Diagr
         .clone()
         .chain(OWNERS.into_iter().filter(|name| !own.clone().any(|own| own == *name)))
         .collect();
-    for (n, line) in input.lines().enumerate() {
-        let line = line.map_err(|error| TraceProblem(error.to_string()))?;
-        let event = read_event(n + 1, &line)?;
+    let mut line = Vec::new();
+    for n in 1.. {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
+        if read.map_err(|error| TraceProblem(error.to_string()))? == 0 {
+            break;
+        }
+        let event = match read_event(n, &line) {
+            Ok(event) => event,
+            // No part of an object is one.
+            Err(_) if n > 1 && line.last() != Some(&b'\n') => {
+                cut_short = true;
+                break;
+            }
+            Err(problem) => return Err(problem),
+        };
         let numbers = event.iter().filter(|(_, value)| value.is_number());
         for (name, _) in numbers.filter(|(name, _)| *name != "at") {
             if !fields.contains(name) {
@@ -73,13 +100,13 @@ pub fn read_trace(input: impl BufRead, figure: &TraceFigure<'_>) -> Result<Diagr
     if curves.is_empty() {
         return Err(unmet_condition(figure, &values));
     }
-    Ok(build_diagram(figure, &keys, curves))
+    Ok(TraceDrawing { diagram: build_diagram(figure, &keys, curves), cut_short })
 }
 
-fn read_event(n: usize, line: &str) -> Result<Map<String, Value>, TraceProblem> {
+fn read_event(n: usize, line: &[u8]) -> Result<Map<String, Value>, TraceProblem> {
     let problem =
         || TraceProblem(format!("line {n}: no event of a trace (allowed: what --trace writes)"));
-    let event: Map<String, Value> = serde_json::from_str(line).map_err(|_| problem())?;
+    let event: Map<String, Value> = serde_json::from_slice(line).map_err(|_| problem())?;
     if event.get("at").is_some_and(Value::is_number) { Ok(event) } else { Err(problem()) }
 }
 
@@ -91,9 +118,14 @@ fn number_of(event: &Map<String, Value>, name: &str) -> Option<f64> {
 fn text_of(event: &Map<String, Value>, name: &str) -> String {
     match event.get(name) {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text.replace(is_unfit, "\u{fffd}"),
         Some(other) => other.to_string(),
     }
+}
+
+/// A terminal would obey it, or no picture may contain it (XML 1.0 section 2.2).
+fn is_unfit(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{fffe}' | '\u{ffff}')
 }
 
 fn unmet_condition(
@@ -223,7 +255,8 @@ mod tests {
         let keep: Vec<(String, String)> =
             keep.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let figure = TraceFigure { y, curves: &curves, keep: &keep };
-        read_trace(TRACE.as_bytes(), &figure).map_err(|problem| problem.to_string())
+        let drawn = read_trace(TRACE.as_bytes(), &figure);
+        drawn.map(|drawn| drawn.diagram).map_err(|problem| problem.to_string())
     }
 
     fn labels(diagram: &Diagram) -> Vec<&str> {
@@ -259,6 +292,26 @@ mod tests {
         assert!(thin.len() < 10 * STEPS, "{}", thin.len());
         assert_eq!(thin.iter().map(|(_, y)| *y).fold(0.0, f64::max), 976.0);
         assert_eq!(thin.last(), values.last());
+    }
+
+    #[test]
+    fn a_last_line_that_ends_in_its_midst_ends_the_trace() {
+        let figure = TraceFigure { y: "cwnd", curves: &[], keep: &[] };
+        let cut = |at: usize| read_trace(&TRACE.as_bytes()[..at], &figure);
+        let whole = read_trace(TRACE.trim_end().as_bytes(), &figure).unwrap();
+        assert!(!whole.cut_short, "its last line is whole");
+        let short = cut(TRACE.len() - 3).unwrap();
+        assert!(short.cut_short);
+        assert_eq!(short.diagram.curves.len(), whole.diagram.curves.len());
+        assert!(cut(20).unwrap_err().to_string().starts_with("line 1: no event"), "none is whole");
+    }
+
+    #[test]
+    fn no_name_controls_a_terminal_or_breaks_a_picture() {
+        let text = TRACE.replace("server", "\\u001b[31m\\uffff");
+        let figure = TraceFigure { y: "cwnd", curves: &[], keep: &[] };
+        let drawn = read_trace(text.as_bytes(), &figure).unwrap();
+        assert!(labels(&drawn.diagram).contains(&"\u{fffd}[31m\u{fffd}, path 0"));
     }
 
     #[test]

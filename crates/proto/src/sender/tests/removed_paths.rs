@@ -46,6 +46,7 @@ fn a_chunk_that_never_left_is_taken_back_from_its_own_path_alone() {
     let mut rig = Rig::new(2, CmtConfig::default());
     rig.send(&[0, 0]);
     let tsn = rig.tsn(1);
+    rig.tx.outstanding.keep_loss_log(true);
     assert!(!rig.tx.take_back(tsn, SECOND, false, &mut rig.paths));
     assert!(rig.tx.take_back(tsn, FIRST, false, &mut rig.paths));
     assert_eq!((rig.outstanding(0), marked(&rig, FIRST)), (SIZE, 1));
@@ -53,6 +54,7 @@ fn a_chunk_that_never_left_is_taken_back_from_its_own_path_alone() {
     assert_eq!(rig.resend(0, 0), 1);
     assert!(!rig.tx.take_back(tsn, FIRST, false, &mut rig.paths), "it was, the first time");
     assert!(rig.tx.take_back(tsn, FIRST, true, &mut rig.paths));
+    assert_eq!(rig.tx.outstanding.take_loss_log(), None, "the link lost nothing");
 }
 
 #[test]
