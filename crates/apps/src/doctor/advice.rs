@@ -266,8 +266,8 @@ fn advise_ecn(found: Ecn) -> Line {
     warn(
         About::Ecn,
         format!("ECN: {}", faults.join(", ")),
-        "Polypath sends without ECN and loses nothing; for other programs, tell who runs the router \
-         or tunnel that does that",
+        "Polypath sends without ECN and loses nothing; for other programs, tell who runs the \
+         router or tunnel that does that",
     )
 }
 

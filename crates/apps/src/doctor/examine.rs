@@ -28,8 +28,8 @@ const SOON: Duration = Duration::from_secs(4);
 const GOODBYE: Duration = Duration::from_millis(500);
 
 /// Looks at the path from `local` to `remote`. It takes 20 s at most beside [`Setup::patience`] and
-/// [`Setup::longest`], and two where nothing is lost. After [`Setup::stop`] it ends within a second,
-/// and what it tells is of no use.
+/// [`Setup::longest`], and two where nothing is lost. After [`Setup::stop`] it ends within a
+/// second, and what it tells is of no use.
 pub async fn examine(local: &LocalAddress, remote: SocketAddr, setup: &Setup) -> PathReport {
     let from = SocketAddr::new(local.address, 0);
     let name = paths::name_path(local.device.as_deref(), from, remote);
