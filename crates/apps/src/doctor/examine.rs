@@ -1,6 +1,6 @@
 //! One path, looked at by an association over it alone.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,10 +77,7 @@ async fn look(
 ) -> Result<PathReport, Trouble> {
     let endpoint = bind(way, opened, setup)?;
     let Way { local, remote, .. } = way;
-    route::connect(local, remote).map_err(|error| match error.kind() {
-        ErrorKind::PermissionDenied => Trouble::new(State::Local, error.to_string()),
-        _ => Trouble::new(State::NoRoute, error.to_string()),
-    })?;
+    route::connect(local, remote).map_err(|error| explain_no_route(&error))?;
     match connect(way, &endpoint, setup).await {
         Ok(association) => {
             let mut report = PathReport::new(name.to_owned(), State::Carries, None);
@@ -118,11 +115,8 @@ fn explain_bind(error: BindError) -> Trouble {
         BindError::Permission { address, what, hint } => {
             local(format!("{what} at {address}: permission denied"), hint)
         }
-        BindError::Socket { ref source, .. } => {
-            let errno = source.raw_os_error().map(Errno::from_raw);
-            let is_full = matches!(errno, Some(Errno::EMFILE | Errno::ENFILE));
-            let remedy = if is_full { "raise the limit of open files (ulimit -n)" } else { "" };
-            local(error.to_string(), remedy)
+        BindError::Socket { ref source, .. } | BindError::Thread(ref source) => {
+            local(error.to_string(), if is_full(source) { MORE_FILES } else { "" })
         }
         other => {
             let text = other.to_string();
@@ -130,6 +124,25 @@ fn explain_bind(error: BindError) -> Trouble {
             local(why.to_owned(), remedy)
         }
     }
+}
+
+fn explain_no_route(error: &io::Error) -> Trouble {
+    let why = error.to_string();
+    match error.kind() {
+        _ if is_full(error) => {
+            Trouble { state: State::Local, why, remedy: Some(MORE_FILES.to_owned()) }
+        }
+        ErrorKind::PermissionDenied => Trouble::new(State::Local, why),
+        _ => Trouble::new(State::NoRoute, why),
+    }
+}
+
+/// What helps where [`is_full`].
+const MORE_FILES: &str = "raise the limit of open files (ulimit -n)";
+
+fn is_full(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
 async fn connect(
@@ -214,7 +227,6 @@ async fn leave(association: &Association) {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::net::IpAddr;
 
     use super::*;
@@ -229,6 +241,8 @@ mod tests {
             (BindError::NoDevice { address, device: "x".into() }, State::NotOurs, None),
             (BindError::Socket { address, source: full }, State::Local, Some("ulimit -n")),
             (BindError::Socket { address, source: odd }, State::Local, None),
+            (BindError::Thread(Errno::EMFILE.into()), State::Local, Some("ulimit -n")),
+            (BindError::InUse { address, port: 7 }, State::Local, Some("stop the other program")),
             (
                 BindError::Permission { address, what: "device wan0", hint: "run it as root" },
                 State::Local,
@@ -243,6 +257,18 @@ mod tests {
             );
             let told = found.remedy.unwrap_or_default();
             assert!(told.contains(remedy.unwrap_or_default()), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_host_without_descriptors_is_no_host_without_a_route() {
+        for (errno, state) in [
+            (Errno::EMFILE, State::Local),
+            (Errno::EACCES, State::Local),
+            (Errno::ENETUNREACH, State::NoRoute),
+        ] {
+            let found = explain_no_route(&io::Error::from_raw_os_error(errno as i32));
+            assert_eq!(found.state, state, "{found:?}");
         }
     }
 }

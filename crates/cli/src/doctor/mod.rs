@@ -39,7 +39,7 @@ pub(crate) fn doctor(mut args: DoctorArgs, talk: Talk) -> Result<(), Failure> {
     let (stop, stopped) = watch::channel(false);
     let setup = Arc::new(prepare(&args, &named, &keys, (stopped, talk))?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::run_failed)?;
+    let runtime = runtime.map_err(|error| Failure::with_code(LOCAL, error))?;
     let report = runtime.block_on(async {
         let mut looking = core::pin::pin!(look(called, named, &setup, &keys));
         tokio::select! {
