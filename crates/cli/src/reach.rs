@@ -176,19 +176,22 @@ impl Reach<'_> {
     }
 
     fn resolve_ends(&self) -> Result<Ends, Failure> {
-        place::resolve_ends(&self.route.local, &self.route.paths, self.to).map_err(|error| {
-            match error {
-                PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
-                    Failure::with_code(UNREACHABLE, error)
-                }
-                PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
-                _ => Failure::bad_input(error),
-            }
-        })
+        place::resolve_ends(&self.route.local, &self.route.paths, self.to).map_err(place_failure)
     }
 
     const fn pairing(&self) -> Pairing {
         if self.route.mesh { Pairing::Mesh } else { Pairing::Auto }
+    }
+}
+
+/// Why the ends could not be found.
+pub(crate) fn place_failure(error: PlaceError) -> Failure {
+    match error {
+        PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
+            Failure::with_code(UNREACHABLE, error)
+        }
+        PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
+        _ => Failure::bad_input(error),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What was found of a path, in a line each, with what to do.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::mtu::WIDEST;
@@ -100,7 +101,15 @@ fn advise_state(report: &PathReport, port: u16) -> Line {
         State::Local => fail(
             About::Route,
             why.to_owned(),
-            "run as root, or name addresses (--local) in place of devices".into(),
+            report.remedy.clone().unwrap_or_else(|| {
+                "that is this host's own word: name other addresses (--local) or devices (--paths)"
+                    .to_owned()
+            }),
+        ),
+        State::NotOurs => fail(
+            About::Route,
+            why.to_owned(),
+            "see `ip address` for the addresses and devices of this host".into(),
         ),
     }
 }
@@ -127,17 +136,23 @@ fn advise_directly(found: Directly) -> Line {
 
 fn advise_mtu(found: Mtu) -> Line {
     let Mtu { passes, device, complete } = found;
+    let Some(passes) = passes else {
+        let what = "how large packets may be is not known: no probe was answered";
+        return warn(About::Mtu, what, "ask again; if it stays so, say a small --mtu at both ends");
+    };
     let remedy = format!("say --mtu auto, or --mtu {passes}, at both ends");
-    match device {
-        Some(device) if passes < device.min(WIDEST) && (complete || passes < USUAL) => {
-            let what = format!("packets of {passes} bytes pass, and the device's {device} do not");
-            warn(About::Mtu, what, remedy)
-        }
-        None if passes < USUAL => {
-            warn(About::Mtu, format!("packets of {passes} bytes pass, and {USUAL} do not"), remedy)
-        }
-        _ => ok(About::Mtu, format!("packets of {passes} bytes pass")),
+    // SCTP packets, and so probes, are multiples of 4.
+    let wanted = device.unwrap_or(USUAL).min(WIDEST) & !3;
+    if complete && passes < wanted {
+        let wider = device.map_or(format!("{USUAL}"), |device| format!("the device's {device}"));
+        let what = format!("packets of {passes} bytes pass, and {wider} do not");
+        return warn(About::Mtu, what, remedy);
     }
+    if passes < wanted.min(USUAL) {
+        let what = format!("packets of {passes} bytes pass; larger ones were not tried in time");
+        return warn(About::Mtu, what, remedy);
+    }
+    ok(About::Mtu, format!("packets of {passes} bytes pass"))
 }
 
 fn advise_nat(nat: Nat) -> Line {
@@ -146,19 +161,40 @@ fn advise_nat(nat: Nat) -> Line {
         (false, _) => format!("no NAT: the server sees {seen}"),
         (true, None) => format!("NAT: the server sees {seen}"),
         (true, Some(mapping)) => {
-            format!("NAT: the server sees {seen}; {} mapping", describe(mapping))
+            let limit = if nat.port_kept { " while no other host has that port" } else { "" };
+            format!("NAT: the server sees {seen}; {} mapping{limit}", describe(mapping))
         }
     };
     let filtering = nat.filtering.map(|filtering| match filtering {
         Dependence::EndpointIndependent => "; packets of strangers come in".to_owned(),
         filtering => format!("; {} filtering", describe(filtering)),
     });
+    let what = what + &filtering.unwrap_or_default();
+    if let Some(other) = nat.other_address {
+        return advise_pooling(&what, other, nat);
+    }
     let unclear = [nat.mapping, nat.filtering].contains(&Some(Dependence::NotPortDependent));
-    let remedy = unclear.then(|| {
+    let remedy = unclear.then_some(if nat.second_address {
+        "let UDP in to free ports of the server's second address, to tell which"
+    } else {
         "name a second address of the server in --to, which it has to listen at, to tell which"
-            .to_owned()
     });
-    Line { remedy, ..ok(About::Nat, what + &filtering.unwrap_or_default()) }
+    Line { remedy: remedy.map(str::to_owned), ..ok(About::Nat, what) }
+}
+
+/// An association keeps its address for as long as its mapping lasts, and no longer.
+fn advise_pooling(what: &str, other: IpAddr, nat: Nat) -> Line {
+    let unasked =
+        if nat.filtering.is_none() { "; whose packets come in could not be asked" } else { "" };
+    warn(
+        About::Nat,
+        format!(
+            "{what}; sockets get different addresses outside, also {other} (pooling arbitrary)\
+             {unasked}"
+        ),
+        "keep mappings alive, for a new one may have another address: see --long for how long they \
+         last, and say --set heartbeat=TIME with a third of it",
+    )
 }
 
 const fn describe(kind: Dependence) -> &'static str {
@@ -190,7 +226,7 @@ fn advise_lifetime(found: Lifetime, heartbeat: Option<Duration>) -> Line {
             what,
             "heartbeats are too rare for that: say --set heartbeat=TIME with a third of it",
         ),
-        (_, Some(_)) => ok(About::Nat, format!("{what}, and heartbeats keep it so")),
+        (_, Some(_)) => ok(About::Nat, format!("{what}, and heartbeats keep it open")),
         (_, None) => ok(About::Nat, what),
     }
 }
@@ -209,7 +245,7 @@ fn advise_ecn(found: Ecn) -> Line {
         .flat_map(|(way, Marks { ect0, ce })| [(way, "ECT(0)", ect0), (way, "CE", ce)])
         .filter_map(|(way, field, passage)| {
             let fate = match passage {
-                Passage::Kept => return None,
+                Passage::Kept | Passage::Marked => return None,
                 Passage::Cleared => "is cleared",
                 Passage::Changed => "is changed",
                 Passage::Lost => "is dropped",
@@ -218,12 +254,20 @@ fn advise_ecn(found: Ecn) -> Line {
         })
         .collect();
     if faults.is_empty() {
-        return ok(About::Ecn, "ECN passes both ways");
+        let is_marked = |marks: Marks| marks.ect0 == Passage::Marked;
+        let marking = match (is_marked(found.there), is_marked(found.back)) {
+            (false, false) => "",
+            (true, false) => "; a router on the way there signals congestion (CE), as it should",
+            (false, true) => "; a router on the way back signals congestion (CE), as it should",
+            (true, true) => "; routers signal congestion (CE) both ways, as they should",
+        };
+        return ok(About::Ecn, format!("ECN passes both ways{marking}"));
     }
     warn(
         About::Ecn,
         format!("ECN: {}", faults.join(", ")),
-        "SCTP goes on without ECN; tell who runs the router or tunnel that rewrites it",
+        "Polypath sends without ECN and loses nothing; for other programs, tell who runs the \
+         router or tunnel that does that",
     )
 }
 
@@ -235,12 +279,29 @@ mod tests {
         PathReport::new("eth0 -> 192.0.2.5".into(), state, Some("why".into()))
     }
 
+    fn nat() -> Nat {
+        Nat {
+            seen: "198.51.100.7:5000".parse().unwrap(),
+            translated: true,
+            port_kept: false,
+            mapping: None,
+            filtering: None,
+            second_address: false,
+            other_address: None,
+            lifetime: None,
+        }
+    }
+
+    fn with_mtu(found: Mtu) -> PathReport {
+        PathReport { mtu: Some(found), ..report(State::Carries) }
+    }
+
     fn only(report: &PathReport) -> Finding {
         let mut found = advise(report, 9899, Some(Duration::from_millis(250)));
         found.pop().unwrap()
     }
 
-    const STATES: [State; 8] = [
+    const STATES: [State; 9] = [
         State::Carries,
         State::NoPath,
         State::NoRoute,
@@ -249,6 +310,7 @@ mod tests {
         State::NotServed,
         State::Keys,
         State::Local,
+        State::NotOurs,
     ];
 
     #[test]
@@ -265,14 +327,13 @@ mod tests {
     fn warnings_come_with_a_remedy_and_nothing_is_empty() {
         let marks = |ect0, ce| Marks { ect0, ce };
         let kept = marks(Passage::Kept, Passage::Kept);
-        let seen = "198.51.100.7:5000".parse().unwrap();
         for mapping in
             [None, Some(Dependence::AddressDependent), Some(Dependence::NotPortDependent)]
         {
             for (closed_s, passes) in [(Some(0.5), 1280), (None, 1500)] {
                 let lifetime = Some(Lifetime { open_s: Some(0.25), closed_s });
-                let nat = Nat { seen, translated: true, mapping, filtering: mapping, lifetime };
-                let mtu = Mtu { passes, device: Some(1500), complete: true };
+                let nat = Nat { mapping, filtering: mapping, lifetime, ..nat() };
+                let mtu = Mtu { passes: Some(passes), device: Some(1500), complete: true };
                 let back = marks(Passage::Cleared, Passage::Lost);
                 let found = PathReport {
                     mtu: Some(mtu),
@@ -294,24 +355,83 @@ mod tests {
 
     #[test]
     fn what_is_too_wide_is_told_with_its_size() {
-        let with = |passes, device, complete| PathReport {
-            mtu: Some(Mtu { passes, device, complete }),
-            ..report(State::Carries)
-        };
-        let narrow = only(&with(1280, Some(1500), true));
+        let with = |passes, device, complete| with_mtu(Mtu { passes, device, complete });
+        let narrow = only(&with(Some(1280), Some(1500), true));
         assert!(narrow.mark == Mark::Warn && narrow.remedy.unwrap().contains("--mtu 1280"));
-        assert_eq!(only(&with(1280, None, false)).mark, Mark::Warn);
-        assert_eq!(only(&with(1500, Some(1500), true)).mark, Mark::Ok);
-        assert_eq!(only(&with(1500, Some(9000), false)).mark, Mark::Ok, "not yet tried");
+        assert!(narrow.what.contains("1500 do not"), "{}", narrow.what);
+        assert_eq!(only(&with(Some(1500), Some(1500), true)).mark, Mark::Ok);
+        assert_eq!(only(&with(Some(1500), Some(9000), false)).mark, Mark::Ok, "not yet tried");
+    }
+
+    #[test]
+    fn what_was_not_tried_is_not_said_to_fail() {
+        for (passes, device) in [(Some(1280), Some(1500)), (Some(1280), None), (None, Some(1500))] {
+            let found = only(&with_mtu(Mtu { passes, device, complete: false }));
+            assert_eq!(found.mark, Mark::Warn, "{found:?}");
+            assert!(!found.what.contains("do not"), "{found:?}");
+        }
+    }
+
+    /// SCTP packets are multiples of 4, devices' sizes are not.
+    #[test]
+    fn a_device_is_compared_by_what_packets_it_can_be_filled_with() {
+        for (passes, device) in [(1448, 1450), (9000, 9001), (9216, 65_536)] {
+            let found = Mtu { passes: Some(passes), device: Some(device), complete: true };
+            assert_eq!(only(&with_mtu(found)).mark, Mark::Ok, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_second_address_is_asked_for_where_there_was_none() {
+        let with = |second_address| {
+            let mapping = Some(Dependence::NotPortDependent);
+            let nat = Nat { mapping, second_address, ..nat() };
+            only(&PathReport { nat: Some(nat), ..report(State::Carries) }).remedy.unwrap()
+        };
+        assert!(with(false).contains("in --to"), "{}", with(false));
+        assert!(!with(true).contains("in --to"), "{}", with(true));
+    }
+
+    #[test]
+    fn what_holds_while_a_port_is_free_is_said_so() {
+        let with = |port_kept| {
+            let nat = Nat { mapping: Some(Dependence::EndpointIndependent), port_kept, ..nat() };
+            only(&PathReport { nat: Some(nat), ..report(State::Carries) }).what
+        };
+        assert!(
+            with(true).ends_with("mapping while no other host has that port"),
+            "{}",
+            with(true)
+        );
+        assert!(with(false).ends_with("mapping"), "{}", with(false));
+    }
+
+    #[test]
+    fn addresses_that_differ_from_socket_to_socket_are_told() {
+        let nat = Nat { other_address: Some([198, 51, 100, 9].into()), ..nat() };
+        let found = only(&PathReport { nat: Some(nat), ..report(State::Carries) });
+        assert!(found.what.contains("198.51.100.9 (pooling arbitrary)"), "{found:?}");
+        assert!(found.mark == Mark::Warn && found.remedy.is_some(), "{found:?}");
+    }
+
+    /// RFC 3168: a router that marks does what ECN is for.
+    #[test]
+    fn a_router_that_marks_is_well() {
+        let kept = Marks { ect0: Passage::Kept, ce: Passage::Kept };
+        let with = |there, back| {
+            only(&PathReport { ecn: Some(Ecn { there, back }), ..report(State::Carries) })
+        };
+        let found = with(Marks { ect0: Passage::Marked, ..kept }, kept);
+        assert!(found.mark == Mark::Ok && found.what.contains("way there"), "{found:?}");
+        let found = with(kept, Marks { ect0: Passage::Marked, ce: Passage::Lost });
+        assert!(found.mark == Mark::Warn && !found.what.contains("ECT(0)"), "{found:?}");
     }
 
     #[test]
     fn heartbeats_are_compared_with_what_closes() {
         let with = |closed_s| {
             let lifetime = Some(Lifetime { open_s: None, closed_s });
-            let seen = "198.51.100.7:5000".parse().unwrap();
-            let nat = Nat { seen, translated: true, mapping: None, filtering: None, lifetime };
-            PathReport { nat: Some(nat), ..report(State::Carries) }
+            PathReport { nat: Some(Nat { lifetime, ..nat() }), ..report(State::Carries) }
         };
         assert_eq!(only(&with(Some(1.0))).mark, Mark::Warn);
         assert_eq!(only(&with(Some(30.0))).mark, Mark::Ok);

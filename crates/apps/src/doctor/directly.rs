@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use polypath_net::{BindError, ConnectError, Encapsulation, Endpoint, FourTuple, LocalAddress};
+use polypath_net::{ConnectError, Encapsulation, FourTuple, LocalAddress};
 
+use super::opened::Opened;
 use super::report::Directly;
 use super::setup::Setup;
 
@@ -13,13 +14,13 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// What comes of an INIT by IP protocol 132; `None`: this host may not send any.
 pub(super) async fn try_directly(
+    opened: &Opened,
     setup: &Setup,
     local: &LocalAddress,
     remote: SocketAddr,
 ) -> Option<Directly> {
     let config = setup.config.clone().local([local.clone()]).encapsulation(Encapsulation::Raw);
-    let endpoint: Result<Endpoint, BindError> = Endpoint::bind(config);
-    let endpoint = endpoint.ok()?;
+    let endpoint = opened.bind(config).ok()?;
     let path = FourTuple {
         local: SocketAddr::new(local.address, 0),
         remote: SocketAddr::new(remote.ip(), 0),

@@ -1,18 +1,16 @@
 //! What becomes of the ECN field on the way.
 
-use std::net::SocketAddr;
-
 use super::echo::{Echo, Question};
 use super::report::{Ecn, Marks, Passage};
 use crate::mirror::probe::Ecn as Field;
 
-/// Each value in each direction.
-pub(super) fn questions(to: SocketAddr) -> [Question; 4] {
+/// Each value in each direction, to and from the mirror's first socket.
+pub(super) const fn questions() -> [Question; 4] {
     [
-        Question { to, ecn: Field::Ect0, want: Field::None },
-        Question { to, ecn: Field::Ce, want: Field::None },
-        Question { to, ecn: Field::None, want: Field::Ect0 },
-        Question { to, ecn: Field::None, want: Field::Ce },
+        Question { socket: 0, ecn: Field::Ect0, want: Field::None },
+        Question { socket: 0, ecn: Field::Ce, want: Field::None },
+        Question { socket: 0, ecn: Field::None, want: Field::Ect0 },
+        Question { socket: 0, ecn: Field::None, want: Field::Ce },
     ]
 }
 
@@ -38,6 +36,7 @@ fn compare(sent: Field, arrived: Option<Field>) -> Passage {
         None => Passage::Lost,
         Some(arrived) if arrived == sent => Passage::Kept,
         Some(Field::None) => Passage::Cleared,
+        Some(Field::Ce) if sent == Field::Ect0 => Passage::Marked,
         Some(_) => Passage::Changed,
     }
 }
@@ -64,5 +63,13 @@ mod tests {
         let found = judge(echoes);
         assert_eq!(found.there, Marks { ect0: Passage::Cleared, ce: Passage::Lost });
         assert_eq!(found.back, Marks { ect0: Passage::Kept, ce: Passage::Changed });
+    }
+
+    /// RFC 3168 section 5: that is what a router in congestion does.
+    #[test]
+    fn ect_that_becomes_ce_is_a_mark() {
+        assert_eq!(compare(Field::Ect0, Some(Field::Ce)), Passage::Marked);
+        assert_eq!(compare(Field::Ce, Some(Field::Ect0)), Passage::Changed);
+        assert_eq!(compare(Field::Ect0, Some(Field::Ect1)), Passage::Changed);
     }
 }

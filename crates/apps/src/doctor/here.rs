@@ -1,9 +1,11 @@
 //! This host: buffers of sockets, and what the system does for many packets at once.
 
+use std::net::UdpSocket;
+
 use polypath_net::{Config, Endpoint, LocalAddress, Warning};
+use quinn_udp::{UdpSockRef, UdpSocketState};
 
 use super::report::{About, Finding, Mark};
-use crate::mirror::ear::Ear;
 
 /// What is so of sockets at `local`, with an endpoint as `config` has it. To be called in a
 /// runtime.
@@ -17,8 +19,15 @@ pub fn advise_host(config: &Config, local: &LocalAddress) -> Vec<Finding> {
         let what = format!("sockets have buffers of {} MiB", config.socket_buffer >> 20);
         findings.push(finding(Mark::Ok, About::Buffers, what, None));
     }
-    findings.extend(Ear::bind(local).ok().map(|ear| advise_offloads(ear.offloads())));
+    findings.extend(offloads(local).map(advise_offloads));
     findings
+}
+
+/// Packets that the system sends, and takes, at once.
+fn offloads(local: &LocalAddress) -> Option<(usize, usize)> {
+    let socket = UdpSocket::bind((local.address, 0)).ok()?;
+    let state = UdpSocketState::new(UdpSockRef::from(&socket)).ok()?;
+    Some((state.max_gso_segments(), state.gro_segments()))
 }
 
 fn advise_buffer(warning: &Warning) -> Finding {
@@ -56,7 +65,8 @@ mod tests {
         assert!(found.iter().any(|f| f.about == About::Offloads), "{found:?}");
         let small = advise_host(&Config::insecure_client([]).socket_buffer(1 << 40), &local);
         let small = small.iter().find(|f| f.mark == Mark::Warn && f.about == About::Buffers);
-        assert!(small.is_none_or(|f| f.remedy.as_ref().is_some_and(|r| r.contains("mem_max"))));
+        let remedy = small.and_then(|f| f.remedy.as_ref());
+        assert!(remedy.is_some_and(|r| r.contains("mem_max")), "no host has so large buffers");
         let without = advise_offloads((1, 64));
         assert!(without.mark == Mark::Warn && without.remedy.is_some());
     }

@@ -11,8 +11,8 @@ use super::echo::listen;
 use super::nat::open_way_in;
 use super::report::Lifetime;
 use super::visit::Visit;
-use crate::mirror::ear::Ear;
 use crate::mirror::probe::Pushed;
+use crate::mirror::socket::ProbeSocket;
 use crate::mirror::words::Cookie;
 
 /// The longest wait that can be asked for, seconds: RFC 4787 has mappings last two minutes at
@@ -35,11 +35,11 @@ pub(super) async fn measure(
     let mut ways = open_ways(visit, local).await;
     let mut found = Found::default();
     for step in 1..=STEPS {
-        let Some((silent_since, ear, cookie)) = ways.pop() else { break };
+        let Some((silent_since, socket, cookie)) = ways.pop() else { break };
         let wait = wait_of(step, longest);
         tokio::time::sleep_until(silent_since + wait).await;
         visit.send(0, cookie).await;
-        let open = comes(&ear, cookie).await;
+        let open = comes(&socket, cookie).await;
         let word = if open { "open" } else { "closed" };
         tell(&format!("after {:.1} s of silence the way in is {word}", wait.as_secs_f64()));
         if found.note(wait, open) {
@@ -56,22 +56,22 @@ fn wait_of(step: u32, longest: Duration) -> Duration {
 }
 
 /// Sockets with a way in, and since when they are silent.
-async fn open_ways(visit: &Visit, local: &LocalAddress) -> Vec<(Instant, Ear, Cookie)> {
+async fn open_ways(visit: &Visit, local: &LocalAddress) -> Vec<(Instant, ProbeSocket, Cookie)> {
     let mut opening = JoinSet::new();
     for _ in 0..STEPS {
         let (visit, local) = (visit.clone(), local.clone());
         opening.spawn(async move {
-            let (ear, cookie) = open_way_in(&visit, &local).await?;
-            Some((Instant::now(), ear, cookie))
+            let (socket, cookie) = open_way_in(&visit, &local).await?;
+            Some((Instant::now(), socket, cookie))
         });
     }
     opening.join_all().await.into_iter().flatten().collect()
 }
 
-async fn comes(ear: &Ear, cookie: Cookie) -> bool {
+async fn comes(socket: &ProbeSocket, cookie: Cookie) -> bool {
     let mut came = false;
-    listen(ear, Instant::now() + PATIENCE, |heard| {
-        came |= Pushed::from_bytes(&heard.bytes) == Some(Pushed { cookie, door: 0 });
+    listen(socket, Instant::now() + PATIENCE, |packet| {
+        came |= Pushed::from_bytes(packet.bytes) == Some(Pushed { cookie, socket: 0 });
         came
     })
     .await;

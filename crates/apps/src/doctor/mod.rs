@@ -9,13 +9,17 @@ mod advice;
 mod directly;
 mod echo;
 mod ecn;
+mod elsewhere;
 mod examine;
 mod here;
 mod lifetime;
 mod mtu;
 mod named;
 mod nat;
+mod opened;
+mod reflected;
 mod report;
+mod route;
 mod setup;
 mod visit;
 

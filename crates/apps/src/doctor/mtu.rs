@@ -10,12 +10,13 @@ use polypath_net::{
 use tokio::time::Instant;
 
 use super::report::Mtu;
-use crate::mirror::ear::Ear;
+use super::route::route_mtu;
 use crate::place;
 
 /// How long the search may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// No network device but loopback sends more, bytes.
+/// Nothing larger is searched for, bytes: jumbo frames have that. Loopback devices, and few others,
+/// send more.
 pub(super) const WIDEST: u32 = 9216;
 /// Of the first device of every host.
 const LOOPBACK: u32 = 1;
@@ -48,9 +49,7 @@ pub(super) async fn watch(
         last = found.or(last);
         let over = found.is_some_and(|f| matches!(f.state, MtuState::Complete | MtuState::Error));
         if over || Instant::now() >= deadline {
-            // Without an answer to a probe it is what hosts take in any case.
-            let PathMtuStats { mtu, state, .. } = last?;
-            return Some(Mtu { passes: mtu, device, complete: state != MtuState::Searching });
+            return last.map(|last| judge(last, device));
         }
         // What was not tried yet may pass.
         if association.is_closed() {
@@ -58,6 +57,15 @@ pub(super) async fn watch(
         }
         tokio::time::sleep(TICK).await;
     }
+}
+
+/// Until a probe was answered, the size is only what hosts take in any case.
+const fn judge(found: PathMtuStats, device: Option<u32>) -> Mtu {
+    let passes = match found.state {
+        MtuState::Searching | MtuState::Complete => Some(found.mtu),
+        _ => None,
+    };
+    Mtu { passes, device, complete: matches!(found.state, MtuState::Complete) }
 }
 
 fn look(association: &Association, local: IpAddr) -> Option<PathMtuStats> {
@@ -70,7 +78,7 @@ fn look(association: &Association, local: IpAddr) -> Option<PathMtuStats> {
 pub(super) fn device_mtu(local: &LocalAddress, to: SocketAddr) -> Option<u32> {
     let device = local.device.clone().or_else(|| place::device_of(local.address));
     // What a router said is known of the way, and not of the device.
-    device.and_then(|device| told_mtu(&device)).or_else(|| Ear::route_mtu(local, to))
+    device.and_then(|device| told_mtu(&device)).or_else(|| route_mtu(local, to))
 }
 
 /// What the system says of a device. In some containers, the files are of another host's devices,
@@ -83,4 +91,24 @@ fn told_mtu(device: &str) -> Option<u32> {
     let own = nix::net::if_::if_nametoindex(device).ok()?;
     // The loopback devices of all hosts have one number.
     (own != LOOPBACK && read("ifindex") == Some(own)).then(|| read("mtu")).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_probe_has_shown_is_not_known_to_pass() {
+        for (state, passes, complete) in [
+            (MtuState::Disabled, None, false),
+            (MtuState::Base, None, false),
+            (MtuState::Searching, Some(1400), false),
+            (MtuState::Complete, Some(1400), true),
+            (MtuState::Error, None, false),
+        ] {
+            let mut found = PathMtuStats::default();
+            (found.mtu, found.state) = (1400, state);
+            assert_eq!(judge(found, None), Mtu { passes, device: None, complete }, "{state:?}");
+        }
+    }
 }

@@ -107,8 +107,10 @@ fn of_devices(
         match place::resolve_ends(&[], core::slice::from_ref(name), hosts) {
             Ok(ends) => ours.extend(ends.local),
             Err(PlaceError::Device { device, why, own }) => {
+                let is_ours = nix::net::if_::if_nametoindex(device.as_str()).is_ok();
+                let state = if is_ours { State::NoPath } else { State::NotOurs };
                 let why = format!("network device {device:?} {why}; this host has {own}");
-                found.push(cannot(format!("{name} -> {hosts}"), State::NoPath, why));
+                found.push(cannot(format!("{name} -> {hosts}"), state, why));
             }
             Err(other) => return Err(other),
         }
@@ -174,7 +176,7 @@ mod tests {
         let found = named_paths(&[], &devices, false, "127.0.0.2").unwrap();
         assert_eq!(found.len(), 2, "{found:?}");
         let NamedPath::Cannot(report) = &found[0] else { panic!("{found:?}") };
-        assert_eq!(report.path, "nosuch0 -> 127.0.0.2");
+        assert_eq!((&*report.path, report.state), ("nosuch0 -> 127.0.0.2", State::NotOurs));
         assert!(matches!(&found[1], NamedPath::Between(from, _) if from.device.is_some()));
     }
 }

@@ -4,14 +4,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use polypath_net::LocalAddress;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::echo::{Echo, Question, ask_all, listen};
+use super::echo::{Question, ask_all, listen};
 use super::report::Dependence;
 use super::visit::Visit;
-use crate::mirror::ear::Ear;
 use crate::mirror::probe::Pushed;
-use crate::mirror::words::{Cookie, DOORS};
+use crate::mirror::socket::ProbeSocket;
+use crate::mirror::words::{Cookie, SOCKETS};
 
 /// How long packets from strangers may take.
 const PATIENCE: Duration = Duration::from_millis(1200);
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(1200);
 const WAITING: usize = 2;
 
 /// How a mirror's sockets saw one of ours: two ports of one address, and another address.
-pub(super) fn judge_mapping(seen: [Option<SocketAddr>; DOORS]) -> Option<Dependence> {
+pub(super) fn judge_mapping(seen: [Option<SocketAddr>; SOCKETS]) -> Option<Dependence> {
     let [here, other_port, other_address] = seen;
     let here = here?;
     Some(match (other_port? == here, other_address) {
@@ -47,48 +48,77 @@ pub(super) fn judge_filtering(came: [Option<bool>; 2]) -> Option<Dependence> {
 pub(super) async fn try_filtering(
     visit: &Visit,
     local: &LocalAddress,
-    works: [bool; DOORS],
+    works: [bool; SOCKETS],
 ) -> Option<Dependence> {
     let [true, rest @ ..] = works else { return None };
-    let mut ears = Vec::new();
+    let mut ways = Vec::new();
     for _ in 0..WAITING {
-        if let Some(open) = open_way_in(visit, local).await {
-            ears.push(open);
-        }
+        ways.extend(open_way_in(visit, local).await);
     }
-    let doors: Vec<u8> = (1..).zip(rest).filter(|(_, works)| *works).map(|(n, _)| n).collect();
-    for (_, cookie) in &ears {
-        for door in &doors {
-            visit.send(*door, *cookie).await;
-        }
-    }
-    let deadline = Instant::now() + PATIENCE;
-    let mut came = [false; DOORS];
-    for (ear, cookie) in &ears {
-        listen(ear, deadline, |heard| {
-            let pushed = Pushed::from_bytes(&heard.bytes).filter(|p| p.cookie == *cookie);
-            if let Some(came) = pushed.and_then(|p| came.get_mut(usize::from(p.door))) {
-                *came = true;
-            }
-            doors.iter().all(|door| came.get(usize::from(*door)) == Some(&true))
-        })
-        .await;
-    }
-    if ears.is_empty() {
+    if ways.is_empty() {
         return None;
     }
-    let [_, port, address] = came;
+    let numbers: Vec<u8> = (1..).zip(rest).filter(|(_, works)| *works).map(|(n, _)| n).collect();
+    for (_, cookie) in &ways {
+        for number in &numbers {
+            visit.send(*number, *cookie).await;
+        }
+    }
+    let [_, port, address] = listen_to_all(ways, &numbers).await;
     let [port_works, address_works] = rest;
     judge_filtering([port_works.then_some(port), address_works.then_some(address)])
 }
 
+/// From which of the mirror's sockets, of these numbers, a packet came in by any of the ways.
+async fn listen_to_all(ways: Vec<(ProbeSocket, Cookie)>, numbers: &[u8]) -> [bool; SOCKETS] {
+    let deadline = Instant::now() + PATIENCE;
+    let mut listening = JoinSet::new();
+    for (socket, cookie) in ways {
+        let numbers = numbers.to_vec();
+        listening.spawn(async move { listen_to(&socket, cookie, &numbers, deadline).await });
+    }
+    let mut came = [false; SOCKETS];
+    while let Some(one) = listening.join_next().await {
+        came.iter_mut().zip(one.unwrap_or_default()).for_each(|(came, one)| *came |= one);
+        // The other ways can tell no more.
+        if came_from_all(&came, numbers) {
+            break;
+        }
+    }
+    came
+}
+
+async fn listen_to(
+    socket: &ProbeSocket,
+    cookie: Cookie,
+    numbers: &[u8],
+    deadline: Instant,
+) -> [bool; SOCKETS] {
+    let mut came = [false; SOCKETS];
+    listen(socket, deadline, |packet| {
+        let pushed = Pushed::from_bytes(packet.bytes).filter(|pushed| pushed.cookie == cookie);
+        if let Some(came) = pushed.and_then(|p| came.get_mut(usize::from(p.socket))) {
+            *came = true;
+        }
+        came_from_all(&came, numbers)
+    })
+    .await;
+    came
+}
+
+fn came_from_all(came: &[bool; SOCKETS], numbers: &[u8]) -> bool {
+    numbers.iter().all(|number| came.get(usize::from(*number)) == Some(&true))
+}
+
 /// A new socket that only the mirror's first socket has answered, and its cookie.
-pub(super) async fn open_way_in(visit: &Visit, local: &LocalAddress) -> Option<(Ear, Cookie)> {
-    let ear = Ear::bind(local).ok()?;
-    let first = Question::plain(visit.doors.first().copied()??);
-    let echoes: Vec<Option<Echo>> = ask_all(&ear, visit.token, &[first]).await;
-    let echo = echoes.into_iter().flatten().next()?;
-    Some((ear, echo.answer.cookie))
+pub(super) async fn open_way_in(
+    visit: &Visit,
+    local: &LocalAddress,
+) -> Option<(ProbeSocket, Cookie)> {
+    let socket = ProbeSocket::bind(local).ok()?;
+    let echoes = ask_all(visit, &socket, &[Question::plain(0)]).await?;
+    let [echo] = echoes.answers;
+    Some((socket, echo?.answer.cookie))
 }
 
 #[cfg(test)]

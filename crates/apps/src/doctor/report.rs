@@ -1,6 +1,6 @@
 //! What was found.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
@@ -71,6 +71,9 @@ pub struct PathReport {
     /// Why it carries nothing, if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What to do about it, where the reason tells.
+    #[serde(skip)]
+    pub remedy: Option<String>,
     /// Round trip, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<f64>,
@@ -115,17 +118,19 @@ pub enum State {
     Keys,
     /// This host could not open what it takes.
     Local,
+    /// The user named an address or a device that this host does not have.
+    NotOurs,
 }
 
 /// How large IP packets may be, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mtu {
-    /// The largest that is known to pass (RFC 8899).
-    pub passes: u32,
+    /// The largest that is known to pass (RFC 8899); `None`: no probe was answered.
+    pub passes: Option<u32>,
     /// What the network device at this end sends; `None`: it does not tell.
     pub device: Option<u32>,
-    /// Whether the search was over in time.
+    /// Whether larger ones are known not to pass: the search was over in time.
     pub complete: bool,
 }
 
@@ -152,10 +157,19 @@ pub struct Nat {
     pub seen: SocketAddr,
     /// Whether that is another address or port than this host's.
     pub translated: bool,
+    /// Whether that has this host's port. Translators that preserve ports (RFC 4787 section 4.2.1)
+    /// map in another way where two sockets behind them have one port.
+    pub port_kept: bool,
     /// Which ports outside stand for one inside; `None`: the mirror's sockets did not answer.
     pub mapping: Option<Dependence>,
     /// Whose packets come in; likewise.
     pub filtering: Option<Dependence>,
+    /// Whether the mirror had a socket at a second address of the server.
+    pub second_address: bool,
+    /// Another address outside than the association's, which a socket of this host was given: the
+    /// translator's pooling is arbitrary (RFC 4787 section 4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_address: Option<IpAddr>,
     /// With --long: how long a way in stays open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Lifetime>,
@@ -200,6 +214,8 @@ pub enum Passage {
     Kept,
     /// It arrives as if ECN were not known.
     Cleared,
+    /// ECT(0) arrives as CE: a router says that it is congested (RFC 3168).
+    Marked,
     /// It arrives with another value.
     Changed,
     /// It does not arrive, while others do.
@@ -226,6 +242,7 @@ impl PathReport {
             path,
             state,
             why,
+            remedy: None,
             rtt_ms: None,
             peer: None,
             mtu: None,

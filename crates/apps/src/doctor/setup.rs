@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_net::{AssocConfig, Config, ConnectError};
+use tokio::sync::watch;
 
 use super::mtu;
 
@@ -28,6 +29,10 @@ pub struct Setup {
     pub longest: Option<Duration>,
     /// What keys have to do with an error.
     pub explain: Explain,
+    /// What else than the network may be the reason when a peer is silent, to be said behind that.
+    pub silence: &'static str,
+    /// Turns true when nobody wants to know any more: peers are told goodbye, and the rest is left.
+    pub stop: watch::Receiver<bool>,
     /// Hears how far it is.
     pub tell: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -39,6 +44,15 @@ impl core::fmt::Debug for Setup {
 }
 
 impl Setup {
+    /// Waits for [`Self::stop`].
+    pub(super) async fn stopped(&self) {
+        let mut stop = self.stop.clone();
+        if stop.wait_for(|stop| *stop).await.is_err() {
+            // Nobody is left who could want that.
+            core::future::pending::<()>().await;
+        }
+    }
+
     /// The stack for this, of the one that commands use: it finds out how large packets may be, and
     /// carries little.
     #[must_use]

@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::elsewhere::{Elsewhere, Sighting};
 use crate::forward::frame::Frame;
 use crate::forward::hello::{self, HelloError};
 use crate::forward::mux::{Limits, Mux, Outlets};
 use crate::forward::refusal::Refusal;
 use crate::forward::streams::Side;
-use crate::mirror::words::Cookie;
-use crate::mirror::words::{DOORS, Door, Token, Words};
+use crate::mirror::words::{Cookie, MirrorSocket, NAMED, SOCKETS, Token, Words};
 
 /// How long the server may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -36,7 +36,13 @@ pub(super) enum NoMirror {
     /// The server says so.
     #[error("the server offers no mirror: {0}")]
     Refused(Refusal),
-    /// It says nothing.
+    /// It says no hello.
+    #[error(
+        "the server said no hello within {} s: is `polypath serve` running there?",
+        PATIENCE.as_secs()
+    )]
+    Mute,
+    /// It says nothing more.
     #[error("the server said nothing of a mirror within {} s", PATIENCE.as_secs())]
     Silent,
     /// The association ended.
@@ -53,17 +59,19 @@ pub(super) struct Visit {
     /// Where the server sees the association come from.
     pub(super) seen: SocketAddr,
     /// Its sockets; `None`: there is none, or the user did not name its address.
-    pub(super) doors: [Option<SocketAddr>; DOORS],
+    pub(super) sockets: [Option<SocketAddr>; SOCKETS],
+    /// Which of our probes came from another address than [`Self::seen`].
+    pub(super) elsewhere: Elsewhere,
     _running: Arc<Running>,
 }
 
 /// What works on the association until it is dropped.
 #[derive(Debug)]
-struct Running(AbortHandle);
+struct Running(Vec<AbortHandle>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.abort();
+        self.0.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -82,33 +90,38 @@ impl Visit {
         let Outlets { mut letters, incoming: _, inlets } = outlets;
         let runs = mux.clone();
         let running = tokio::spawn(async move { runs.run(inlets).await });
-        let running = Arc::new(Running(running.abort_handle()));
+        let mut running = Running(vec![running.abort_handle()]);
         let greeted = timeout(PATIENCE, hello::exchange(&mux, &mut letters, instance)).await;
-        greeted.map_err(|_| HelloError::Silent)??;
+        greeted.map_err(|_| NoMirror::Mute)??;
+        let addresses = named.iter().take(NAMED).copied().collect();
+        let question = Frame::Mirror(Words::Ask { seconds, addresses });
         let mut asked = 0;
-        let (token, seen, doors) = loop {
+        let (token, seen, sockets) = loop {
             asked += 1;
-            match ask(&mux, &mut letters, seconds).await {
+            match ask(&mux, &mut letters, &question).await {
                 Err(NoMirror::Refused(Refusal::TooMany)) if asked < BUSY.1 => {
                     tokio::time::sleep(BUSY.0).await;
                 }
                 other => break other?,
             }
         };
-        let at = |door: &Door| match door.address {
-            None => Some(SocketAddr::new(remote, door.port)),
-            Some(ip) if named.contains(&ip) => Some(SocketAddr::new(ip, door.port)),
+        let at = |socket: &MirrorSocket| match socket.address {
+            None => Some(SocketAddr::new(remote, socket.port)),
+            Some(ip) if named.contains(&ip) => Some(SocketAddr::new(ip, socket.port)),
             Some(_) => None,
         };
-        let mut doors = doors.iter().map(at);
-        let doors = core::array::from_fn(|_| doors.next().flatten());
-        Ok(Self { mux, token, seen, doors, _running: running })
+        let mut sockets = sockets.iter().map(at);
+        let sockets = core::array::from_fn(|_| sockets.next().flatten());
+        let elsewhere = Elsewhere::default();
+        let hearing = tokio::spawn(hear_on(letters, elsewhere.clone()));
+        running.0.push(hearing.abort_handle());
+        Ok(Self { mux, token, seen, sockets, elsewhere, _running: Arc::new(running) })
     }
 
     /// Has the mirror send a packet to the address with this cookie. Where the association is over,
     /// none comes.
-    pub(super) async fn send(&self, door: u8, cookie: Cookie) {
-        let frame = Frame::Mirror(Words::Send { door, cookie });
+    pub(super) async fn send(&self, socket: u8, cookie: Cookie) {
+        let frame = Frame::Mirror(Words::Send { socket, cookie });
         let _ = timeout(PATIENCE, self.mux.send(0, &frame)).await;
     }
 
@@ -118,21 +131,31 @@ impl Visit {
     }
 }
 
-type Here = (Token, SocketAddr, Vec<Door>);
+/// Takes what the server says beside answers, until the association ends.
+async fn hear_on(mut letters: mpsc::Receiver<Frame>, elsewhere: Elsewhere) {
+    while let Some(letter) = letters.recv().await {
+        if let Frame::Mirror(Words::Elsewhere { socket, nonce, source }) = letter {
+            elsewhere.note(Sighting { socket, nonce, source });
+        }
+    }
+}
+
+type Here = (Token, SocketAddr, Vec<MirrorSocket>);
 
 async fn ask(
     mux: &Mux,
     letters: &mut mpsc::Receiver<Frame>,
-    seconds: u16,
+    question: &Frame,
 ) -> Result<Here, NoMirror> {
-    let ask = Frame::Mirror(Words::Ask { seconds });
-    let sent = timeout(PATIENCE, mux.send(0, &ask)).await;
+    let sent = timeout(PATIENCE, mux.send(0, question)).await;
     sent.map_err(|_| NoMirror::Silent)?.map_err(|_| NoMirror::Gone)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         let letter = timeout_at(deadline, letters.recv()).await;
         match letter.map_err(|_| NoMirror::Silent)?.ok_or(NoMirror::Gone)? {
-            Frame::Mirror(Words::Here { token, seen, doors }) => return Ok((token, seen, doors)),
+            Frame::Mirror(Words::Here { token, seen, sockets }) => {
+                return Ok((token, seen, sockets));
+            }
             Frame::Mirror(Words::Not(why)) => return Err(NoMirror::Refused(why)),
             // A server of a later version may say more.
             _ => {}

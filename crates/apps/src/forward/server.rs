@@ -207,6 +207,7 @@ impl ClientOf<'_> {
             tokio::select! {
                 Some(one) = incoming.recv() => self.take(one).await,
                 Some(frame) = letters.recv() => self.hear(frame).await,
+                Some(words) = self.mirror.told() => self.answer(&Frame::Mirror(words)).await,
                 Some(done) = self.connections.join_next() => {
                     if let Ok(Some((to, why))) = done {
                         self.tell_refused(&to, why);
@@ -269,8 +270,12 @@ impl ClientOf<'_> {
             // A client of a later version may say more.
             _ => return,
         };
-        // It fails where the association is over.
-        let _ = self.mux.send(0, &answer).await;
+        self.answer(&answer).await;
+    }
+
+    /// It fails where the association is over.
+    async fn answer(&self, frame: &Frame) {
+        let _ = self.mux.send(0, frame).await;
     }
 
     async fn reflect(&mut self, words: Words) -> Option<Words> {

@@ -72,7 +72,7 @@ pub(crate) struct Pushed {
     /// Of the address that it goes to.
     pub(crate) cookie: Cookie,
     /// The socket that it comes from.
-    pub(crate) door: u8,
+    pub(crate) socket: u8,
 }
 
 impl Probe {
@@ -143,15 +143,15 @@ impl Pushed {
         let mut out = [0; PUSHED];
         out[..4].copy_from_slice(&PUSHES);
         out[4..20].copy_from_slice(&self.cookie);
-        out[20] = self.door;
+        out[20] = self.socket;
         out
     }
 
     /// A packet as one that was asked for; `None`: it is none.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; PUSHED] = bytes.try_into().ok()?;
-        let (cookie, door) = bytes.strip_prefix(&PUSHES)?.split_first_chunk()?;
-        Some(Self { cookie: *cookie, door: *door.first()? })
+        let (cookie, socket) = bytes.strip_prefix(&PUSHES)?.split_first_chunk()?;
+        Some(Self { cookie: *cookie, socket: *socket.first()? })
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
                 assert_eq!(Answer::from_bytes(&answer.to_bytes()), Some(answer));
             }
         }
-        let pushed = Pushed { cookie: [5; 16], door: 2 };
+        let pushed = Pushed { cookie: [5; 16], socket: 2 };
         assert_eq!(Pushed::from_bytes(&pushed.to_bytes()), Some(pushed));
     }
 

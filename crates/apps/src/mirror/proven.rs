@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::words::{Cookie, DOORS};
+use super::words::{Cookie, SOCKETS};
 
 /// Addresses of one mirror, at most.
 pub(super) const ADDRESSES: usize = 64;
@@ -19,7 +19,7 @@ struct Seen {
     cookie: Cookie,
     answers: u8,
     /// From which sockets a packet was sent on request.
-    pushed: [bool; DOORS],
+    pushed: [bool; SOCKETS],
 }
 
 impl Proven {
@@ -27,7 +27,7 @@ impl Proven {
     pub(super) fn answer(&mut self, at: SocketAddr, fresh: Cookie) -> Option<Cookie> {
         let known = self.0.iter().position(|seen| seen.at == at);
         if known.is_none() && self.0.len() < ADDRESSES {
-            self.0.push(Seen { at, cookie: fresh, answers: 0, pushed: [false; DOORS] });
+            self.0.push(Seen { at, cookie: fresh, answers: 0, pushed: [false; SOCKETS] });
         }
         let seen = match known {
             Some(number) => self.0.get_mut(number)?,
@@ -38,9 +38,9 @@ impl Proven {
     }
 
     /// Where a packet from a socket may go: to the address of the cookie, once.
-    pub(super) fn push(&mut self, door: usize, cookie: Cookie) -> Option<SocketAddr> {
+    pub(super) fn push(&mut self, socket: usize, cookie: Cookie) -> Option<SocketAddr> {
         let seen = self.0.iter_mut().find(|seen| seen.cookie == cookie)?;
-        let pushed = seen.pushed.get_mut(door)?;
+        let pushed = seen.pushed.get_mut(socket)?;
         (!core::mem::replace(pushed, true)).then_some(seen.at)
     }
 }
@@ -60,11 +60,11 @@ mod tests {
         assert_eq!(proven.answer(at(1), [1; 16]), Some([1; 16]));
         assert_eq!(proven.answer(at(1), [2; 16]), Some([1; 16]), "one cookie for each address");
         assert_eq!(proven.push(0, [2; 16]), None);
-        for door in 0..DOORS {
-            assert_eq!(proven.push(door, [1; 16]), Some(at(1)));
-            assert_eq!(proven.push(door, [1; 16]), None);
+        for socket in 0..SOCKETS {
+            assert_eq!(proven.push(socket, [1; 16]), Some(at(1)));
+            assert_eq!(proven.push(socket, [1; 16]), None);
         }
-        assert_eq!(proven.push(DOORS, [1; 16]), None);
+        assert_eq!(proven.push(SOCKETS, [1; 16]), None);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Peers that do not keep to the protocol: told so, and gone.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_apps::forward::frame::{Destination, Frame, VERSION, ppid};
 use polypath_apps::forward::refusal::Refusal;
-use polypath_apps::mirror::words::Words;
+use polypath_apps::mirror::words::{NAMED, Words};
 use polypath_net::{Association, Closed, Config, Endpoint, SendOptions};
 
 use super::{PORT, Setting, addresses, listen, serve, soon, stack};
@@ -155,14 +156,15 @@ async fn hear_of_mirror(liar: &Liar) -> Words {
 #[tokio::test]
 async fn who_asks_for_mirrors_without_end_has_one_and_nothing_is_sent_to_strangers() {
     let liar = Liar::new().await.hello().await;
-    let stranger = Words::Send { door: 0, cookie: [0; 16] };
-    let ask = Words::Ask { seconds: u16::MAX };
+    let stranger = Words::Send { socket: 0, cookie: [0; 16] };
+    let addresses = vec![IpAddr::from([127, 0, 0, 9]); NAMED];
+    let ask = Words::Ask { seconds: u16::MAX, addresses };
     // The server's own words mean nothing to it, and without a mirror nothing is sent.
     for words in [stranger.clone(), Words::Done, Words::Not(Refusal::Failed), ask.clone()] {
         liar.say(0, &Frame::Mirror(words)).await;
     }
     let here = hear_of_mirror(&liar).await;
-    assert!(matches!(&here, Words::Here { doors, .. } if doors.len() == 2), "{here:?}");
+    assert!(matches!(&here, Words::Here { sockets, .. } if sockets.len() == 2), "{here:?}");
     for _ in 0..200 {
         liar.say(0, &Frame::Mirror(stranger.clone())).await;
         liar.say(0, &Frame::Mirror(ask.clone())).await;

@@ -24,9 +24,9 @@ NAT and ECN can be asked of `polypath serve`, all else also of `perf -s` and
 Exit codes:
   0    every path that was named carries
   1    some do not
-  2    wrong arguments
+  2    wrong arguments, also addresses and devices that this host does not have
   3    none does
-  5    a file, key or port of this host
+  5    a file, key or socket of this host
   6    none does: the server is not known, not who it was, or does not let us in
   130  interrupted";
 

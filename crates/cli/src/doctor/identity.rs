@@ -36,7 +36,7 @@ pub(super) fn advise_identity(keys: &ClientKeys, paths: &[PathReport]) -> Vec<Fi
     let known = match (&path.peer, keys.fingerprint()) {
         (Some(peer), Some(own)) => {
             format!(
-                "the server has the key {peer} that is known of it, and knows this host's, {own}"
+                "the server has the key {peer} that is known of it, and lets this host's in, {own}"
             )
         }
         _ if keys.protects() => "both ends have the same secret (--psk)".to_owned(),

@@ -6,12 +6,14 @@ mod report;
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use polypath_apps::doctor::{
     NamedPath, PathReport, Setup, State, advise, advise_host, examine, named_paths,
 };
-use polypath_apps::place::{self, PlaceError};
+use polypath_apps::place;
 use polypath_net::{DEFAULT_PORT, Profile};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 pub(crate) use self::args::{DOCTOR_HELP, DoctorArgs};
@@ -21,8 +23,11 @@ use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::keys::{self, ClientKeyArgs, ClientKeys, LOCAL, UNTRUSTED};
 use crate::quantity::to_duration;
-use crate::reach::{RouteArgs, UNREACHABLE};
+use crate::reach::{RouteArgs, UNREACHABLE, place_failure};
 use crate::talk::Talk;
+
+/// How long peers may take to hear that we go; each path waits for a second of its own.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 pub(crate) fn doctor(mut args: DoctorArgs, talk: Talk) -> Result<(), Failure> {
     let called = args.to.clone();
@@ -31,14 +36,20 @@ pub(crate) fn doctor(mut args: DoctorArgs, talk: Talk) -> Result<(), Failure> {
     let keys = Arc::new(ClientKeys::new(&args.keys, &peer, &args.to, talk)?);
     let RouteArgs { local, paths, mesh } = &args.route;
     let named = named_paths(local, paths, *mesh, &args.to).map_err(place_failure)?;
-    let setup = Arc::new(prepare(&args, &named, &keys, talk)?);
+    let (stop, stopped) = watch::channel(false);
+    let setup = Arc::new(prepare(&args, &named, &keys, (stopped, talk))?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::run_failed)?;
+    let runtime = runtime.map_err(|error| Failure::with_code(LOCAL, error))?;
     let report = runtime.block_on(async {
+        let mut looking = core::pin::pin!(look(called, named, &setup, &keys));
         tokio::select! {
-            report = look(called, named, &setup, &keys) => Ok(report),
-            () = interrupt::wait_for_interrupt() => Err(Failure::from_status(INTERRUPTED)),
+            report = &mut looking => return Ok(report),
+            () = interrupt::wait_for_interrupt() => {}
         }
+        // Servers hear of it, so that what we had there is free.
+        stop.send_replace(true);
+        let _ = tokio::time::timeout(GOODBYE, looking).await;
+        Err(Failure::from_status(INTERRUPTED))
     });
     runtime.shutdown_background();
     let report = report?;
@@ -61,39 +72,35 @@ fn apply_named_host(args: &mut DoctorArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn place_failure(error: PlaceError) -> Failure {
-    match error {
-        PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
-            Failure::with_code(UNREACHABLE, error)
-        }
-        PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
-        _ => Failure::bad_input(error),
-    }
-}
-
 /// What all paths have in common: the stack as `forward` has it, which finds out how large packets
 /// may be.
 fn prepare(
     args: &DoctorArgs,
     named: &[NamedPath],
     keys: &Arc<ClientKeys>,
-    talk: Talk,
+    (stop, talk): (watch::Receiver<bool>, Talk),
 ) -> Result<Setup, Failure> {
     let config = keys.config()?;
     let mut assoc = Setup::stack(&config.assoc);
     place::let_addresses_change(Profile::default(), &mut assoc);
-    let addresses = named.iter().filter_map(|path| match path {
-        NamedPath::Between(_, remote) => Some(remote.ip()),
-        NamedPath::Cannot(_) => None,
-    });
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for path in named {
+        if let NamedPath::Between(_, remote) = path
+            && !addresses.contains(&remote.ip())
+        {
+            addresses.push(remote.ip());
+        }
+    }
     let of_errors = keys.clone();
     Ok(Setup {
         config,
         assoc: Arc::new(assoc),
         port: args.port,
         patience: to_duration(args.connect_timeout),
-        named: addresses.collect::<Vec<IpAddr>>(),
+        named: addresses,
         longest: args.long,
+        silence: keys.silence(),
+        stop,
         explain: Box::new(move |error| explain(&of_errors, error)),
         tell: Box::new(move |line| talk.say(line)),
     })
@@ -144,11 +151,44 @@ async fn examine_all(named: Vec<NamedPath>, setup: &Arc<Setup>) -> Vec<PathRepor
 /// The exit code.
 fn judge(paths: &[PathReport]) -> Result<(), Failure> {
     let carrying = paths.iter().filter(|path| path.carries()).count();
-    let of_state = |state| paths.iter().any(|path| path.state == state);
-    match carrying {
-        count if count == paths.len() && count > 0 => Ok(()),
-        1.. => Err(Failure::from_status(1)),
-        0 if of_state(State::Keys) => Err(Failure::from_status(UNTRUSTED)),
-        0 => Err(Failure::from_status(UNREACHABLE)),
+    let any = |state| paths.iter().any(|path| path.state == state);
+    let all = |state| paths.iter().all(|path| path.state == state);
+    let code = match carrying {
+        0 if any(State::Keys) => UNTRUSTED,
+        0 if any(State::Local) => LOCAL,
+        0 if all(State::NotOurs) && !paths.is_empty() => 2,
+        0 => UNREACHABLE,
+        count if count == paths.len() => return Ok(()),
+        _ => 1,
+    };
+    Err(Failure::from_status(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(states: &[State]) -> u8 {
+        let report = |state: &State| PathReport::new("a -> b".into(), *state, None);
+        let paths: Vec<_> = states.iter().map(report).collect();
+        judge(&paths).err().map_or(0, |failure| failure.code())
+    }
+
+    /// As the help says.
+    #[test]
+    fn the_exit_code_tells_whose_fault_it_is() {
+        use State::{Carries, Keys, Local, NoAnswer, NoPath, NotOurs};
+        for (states, expected) in [
+            (&[Carries, Carries][..], 0),
+            (&[Carries, Keys], 1),
+            (&[NoAnswer, NoPath], 3),
+            (&[NoAnswer, Local], 5),
+            (&[Keys, Local], 6),
+            (&[NotOurs], 2),
+            (&[NotOurs, NoAnswer], 3),
+            (&[], 3),
+        ] {
+            assert_eq!(code(states), expected, "{states:?}");
+        }
     }
 }

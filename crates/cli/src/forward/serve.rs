@@ -27,7 +27,7 @@ use crate::talk::Talk;
 
 /// Listeners of one client.
 const LISTENERS: usize = 16;
-/// Mirrors of all clients, each with three sockets.
+/// Mirrors of all clients, each with three sockets; a quarter of them for one source.
 const MIRRORS: usize = 16;
 /// Descriptors that are no connections.
 const OWN: usize = 64 + 3 * MIRRORS;
@@ -96,7 +96,8 @@ async fn serve_clients(args: &ServeArgs, capture: &LiveCapture, talk: Talk) -> R
     Err(Failure::from_status(INTERRUPTED))
 }
 
-/// None for clients that prove nothing.
+/// None where nobody proves who he is (--insecure). With --allow-anyone whoever connects may have
+/// one, of his share: it sends to nobody but the address of his own association.
 fn mirrors(args: &ServeArgs, endpoint: &Endpoint) -> Mirrors {
     let offered = !args.no_mirror && !args.common.keys.insecure;
     let addresses = endpoint.local_addresses().into_iter().map(|at| at.ip());

@@ -136,6 +136,23 @@ fn a_field_that_is_cleared_on_the_way_there_is_told() {
     assert!(what.contains("ECT(0) is cleared on the way there"), "{what}");
 }
 
+/// That is what routers in congestion do (RFC 3168).
+#[test]
+fn a_router_that_marks_packets_is_well() {
+    let Some(host) = host(
+        "table ip t { chain o { type filter hook output priority mangle;
+         ip daddr 127.0.0.31 ip ecn ect0 ip ecn set ce; }; }",
+    ) else {
+        return;
+    };
+    let stage = Stage::new();
+    let _server = stage.serve(&host, SERVER, &[]);
+    let found = stage.doctor(&host, SERVER, &["--local", "127.0.0.41"]);
+    assert_eq!(found.path(0)["ecn"]["there"]["ect0"], "marked", "{found:#?}");
+    let (what, _) = found.only("ecn", "ok");
+    assert!(what.contains("on the way there signals congestion"), "{what}");
+}
+
 #[test]
 fn packets_that_are_dropped_for_their_field_are_told() {
     let Some(host) = host(
@@ -193,4 +210,16 @@ fn a_device_that_is_down_is_told() {
         found.findings("route", "fail").iter().map(|f| f["what"].to_string()).collect();
     assert!(told.len() == 2 && told[0].contains("is down"), "{told:?}");
     assert!(told[1].contains("does not exist"), "{told:?}");
+}
+
+#[test]
+fn what_this_host_does_not_have_is_a_wrong_argument() {
+    let Some(host) = host("") else { return };
+    let stage = Stage::new();
+    for words in [["--local", "192.0.2.9"], ["--paths", "nosuch0"]] {
+        let found = stage.doctor(&host, SERVER, &words);
+        assert_eq!((found.code, &found.path(0)["state"]), (2, &"not-ours".into()), "{found:#?}");
+        let (what, remedy) = found.only("route", "fail");
+        assert!(what.contains(words[1]) && remedy.contains("ip address"), "{what}; {remedy}");
+    }
 }

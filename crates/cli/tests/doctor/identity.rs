@@ -1,5 +1,7 @@
 //! Who is not who he should be; servers that offer less.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::stage::{Stage, host};
 
 const SERVER: &str = "127.0.0.31";
@@ -55,6 +57,39 @@ fn who_is_not_let_in_is_told_what_to_do_there() {
     let fails = found.findings("identity", "fail");
     let own = stage.id("client");
     assert!(fails.iter().any(|f| f["what"].as_str().unwrap().contains(&own)), "{found:#?}");
+}
+
+#[test]
+fn another_secret_is_told_as_what_silence_may_be() {
+    let Some(host) = host("") else { return };
+    let stage = Stage::new();
+    for (name, digits) in [("ours", "0123456789abcdef"), ("theirs", "fedcba9876543210")] {
+        std::fs::write(stage.path(name), digits.repeat(4)).unwrap();
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(stage.path(name), private).unwrap();
+    }
+    let words = ["serve", "--listen", SERVER, "--psk", "theirs"];
+    let _server = stage.start(&host, &words, "serving at ");
+    let found = stage.stranger(&host, SERVER, &["--psk", "ours", "--connect-timeout", "2s"]);
+    assert_eq!((found.code, &found.path(0)["state"]), (3, &"no-answer".into()), "{found:#?}");
+    let (what, _) = found.only("udp", "fail");
+    assert!(what.contains("its --psk names another secret"), "{what}");
+    let found = stage.stranger(&host, SERVER, &["--psk", "theirs"]);
+    assert_eq!(found.code, 0, "{found:#?}");
+    assert!(found.only("identity", "ok").0.contains("--psk"), "{found:#?}");
+}
+
+/// The server has one place: who was interrupted does not keep it.
+#[test]
+fn who_is_interrupted_says_so_to_the_server() {
+    let Some(host) = host("") else { return };
+    let stage = Stage::new();
+    let _server = stage.serve(&host, SERVER, &["--max-clients", "1"]);
+    let code = stage.interrupt_doctor(&host, SERVER, "of silence the way in is");
+    assert_eq!(code, Some(130));
+    // The server may take a moment for it, and no more.
+    let lets_in = (0..5).any(|_| stage.doctor(&host, SERVER, &[]).code == 0);
+    assert!(lets_in, "its place is still taken");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use polypath_emu::{
     Emulation, InterfaceSpec, LinkSpec, NatSpec, NetworkSpec, RouteSpec, for_tests,
 };
-use polypath_link::{LinkConfig, LinkSeed, NatConfig, NatDependence};
+use polypath_link::{LinkConfig, LinkSeed, NatConfig, NatDependence, NatPooling};
 
 use super::stage::{Found, Stage};
 
@@ -115,6 +115,25 @@ fn one_address_of_the_server_leaves_two_kinds_and_says_so() {
     let (what, remedy) = found.only("nat", "ok");
     assert!(what.contains("endpoint-independent or address-dependent"), "{what}");
     assert!(remedy.contains("second address"), "{remedy}");
+}
+
+/// RFC 4787 section 4.1: probes come from other addresses than the association, and nothing is
+/// concluded from their silence.
+#[test]
+fn boxes_that_draw_an_address_for_each_socket_are_told() {
+    let own = |nat: &mut NatConfig| {
+        nat.external = (10..18).map(|host| [198, 51, 100, host].into()).collect();
+        nat.pooling = NatPooling::Arbitrary;
+    };
+    let Some(found) = look(own, 2, &[]) else { return };
+    assert_eq!(found.code, 0, "{found:#?}");
+    let nat = &found.path(0)["nat"];
+    let other = nat["other_address"].as_str().unwrap();
+    assert!(other.starts_with("198.51.100.") && !nat["seen"].as_str().unwrap().starts_with(other));
+    assert_eq!(nat["mapping"], "endpoint-independent", "{found:#?}");
+    assert!(found.path(0)["no_mirror"].is_null(), "{found:#?}");
+    let told = found.findings("nat", "warn");
+    assert!(told.iter().any(|f| f["what"].as_str().unwrap().contains("pooling arbitrary")));
 }
 
 #[test]

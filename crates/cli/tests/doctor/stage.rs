@@ -93,6 +93,19 @@ impl Stage {
         self.stranger(at, to, &[&peer[..], more].concat())
     }
 
+    /// A doctor who is interrupted once it says a line with this: the exit code.
+    pub(super) fn interrupt_doctor(&self, at: &Namespace, to: &str, line: &str) -> Option<i32> {
+        let mut command = self.command("client");
+        command.args(["doctor", "--to", to, "--peer", &self.key, "--long=60s"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = at.spawn(&mut command).unwrap();
+        let mut talk = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(talk.any(|said| said.unwrap().contains(line)), "it ended");
+        let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        child.wait().unwrap().code()
+    }
+
     /// One who does not.
     pub(super) fn stranger(&self, at: &Namespace, to: &str, more: &[&str]) -> Found {
         let mut command = self.command("client");
