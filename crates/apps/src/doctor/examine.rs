@@ -16,7 +16,7 @@ use super::mtu;
 use super::opened::Opened;
 use super::reflected::Reflected;
 use super::report::{Mtu, PathReport, State};
-use super::route;
+use super::route::{self, Way};
 use super::setup::Setup;
 use crate::keys::peer_fingerprint;
 use crate::{paths, shown};
@@ -45,14 +45,6 @@ pub async fn examine(local: &LocalAddress, remote: SocketAddr, setup: &Setup) ->
         let Trouble { state, why, remedy } = trouble;
         PathReport { remedy, ..PathReport::new(name, state, Some(why)) }
     })
-}
-
-/// Between where, and what the device here sends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Way<'a> {
-    pub(super) local: &'a LocalAddress,
-    pub(super) remote: SocketAddr,
-    pub(super) device: Option<u32>,
 }
 
 /// Why there is no association.

@@ -8,8 +8,8 @@ use polypath_net::{Association, LocalAddress};
 use tokio::time::timeout;
 
 use super::echo::{Question, ask_all};
-use super::examine::Way;
 use super::report::{Ecn, Nat};
+use super::route::Way;
 use super::setup::Setup;
 use super::visit::Visit;
 use super::{ecn, lifetime, nat};

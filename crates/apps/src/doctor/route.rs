@@ -7,6 +7,14 @@ use nix::sys::socket::{getsockopt, sockopt};
 use polypath_net::LocalAddress;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+/// Between where, and what the device here sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way<'a> {
+    pub(super) local: &'a LocalAddress,
+    pub(super) remote: SocketAddr,
+    pub(super) device: Option<u32>,
+}
+
 /// Asks the system for a way from `local` to `to`.
 ///
 /// # Errors

@@ -89,7 +89,8 @@ fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
         connections: setting.connections,
         listeners: 4,
         silence: Duration::from_secs(60),
-        mirrors: Mirrors::new(4, [at]),
+        // Two for one source: the place of one that ends is free a moment later.
+        mirrors: Mirrors::new(8, [at]),
     };
     let told = setting.told.clone();
     let tell = move |line: &str| told.lock().unwrap().push(line.to_owned());
