@@ -39,7 +39,7 @@
 //!   what waits.
 //! - But if what waits comes *before* it in its message, it does not wait for another path alone:
 //!   it waits for the sender. What the missing chunk was sent later than it is charged by what
-//!   ended the sender's last attempt to send before: to the [window](Cause::Window) if the peer's
+//!   ended the sender's last attempt to send before each moment: to the [window](Cause::Window) if the peer's
 //!   was closed, to the [application](Cause::Application) if there was nothing more to send, and
 //!   to the [sender](Cause::Sender) for anything else: congestion windows, Max.Burst, the path
 //!   scheduler, pacing, Nagle's rule.
