@@ -276,7 +276,7 @@ fn clocks_of_two_files_need_not_agree() {
     }
 }
 
-/// Data goes both ways, and the two ways do not agree: nine chunks to the server, one to the client.
+/// Data goes both ways, and the ways do not agree: nine chunks to the server, one to the client.
 #[test]
 fn clocks_are_the_same_whichever_file_is_read_first() {
     let mut story = calm();
