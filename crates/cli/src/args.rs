@@ -206,8 +206,8 @@ Examples:
     /// Draw a figure from a table of runs, or over time from the trace of one.
     #[command(after_help = PLOT_HELP)]
     Plot(PlotArgs),
-    /// Say what received data waited for: loss, queue, reordering, window or application, on which
-    /// path, and for how long.
+    /// Say what received data waited for: loss, queue, reordering, window, sender or application,
+    /// on which path, and for how long.
     ///
     /// It reads what --trace wrote at both ends of an association.
     #[command(after_help = WHY_HELP)]

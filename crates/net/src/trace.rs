@@ -25,9 +25,9 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// Writes all that associations record (windows, round trips, chunks sent and received, ...) to a
 /// file, one JSON object a line. Clones write to the same file. A thread of its own writes: a file
-/// that is slow, or a pipe that nobody reads, holds up no transfer. An error ends the trace, not the
-/// transfer, and so does a file that stays half a million lines behind; [`finish`](Self::finish)
-/// reports it.
+/// that is slow, or a pipe that nobody reads, holds up no transfer. An error ends the trace, not
+/// the transfer, and so does a file that stays half a million lines behind;
+/// [`finish`](Self::finish) reports it.
 ///
 /// Each association is a flow of the file, by number. Times count from when the trace began; a line
 /// `clock` of each flow says what time of the day that is.

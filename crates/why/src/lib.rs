@@ -38,10 +38,10 @@
 //!   be here: [reordering](Cause::Reordering), charged to `p`, which is slower than the path of
 //!   what waits.
 //! - But if what waits comes *before* it in its message, it does not wait for another path alone:
-//!   it waits for the sender. What the missing chunk was sent later than it is charged by what
-//!   ended the sender's last attempt to send before: to the [window](Cause::Window) if the peer's
-//!   was closed, to the [application](Cause::Application) if there was nothing more to send, and
-//!   to the [sender](Cause::Sender) for anything else: congestion windows, Max.Burst, the path
+//!   it waits for the sender. What the missing chunk was sent later than it is charged, moment by
+//!   moment, by what ended the sender's last attempt to send: to the [window](Cause::Window) if the
+//!   peer's was closed, to the [application](Cause::Application) if there was nothing more to send,
+//!   and to the [sender](Cause::Sender) for anything else: congestion windows, Max.Burst, the path
 //!   scheduler, pacing, Nagle's rule.
 //! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do
 //!   this, and everything else that delays some packets of a path and not others.

@@ -49,22 +49,45 @@ impl Life {
         let first = chunk.transmissions.first();
         let since = earlier.and_then(|earlier| earlier.transmissions.first());
         let held = first.zip(since).filter(|(first, since)| since.sent < first.sent);
-        let due = held.map(|(first, since)| {
+        let held = held.map(|(first, since)| {
             let floor = floors.floor(first.path, first.sent, first.size);
-            Step::new(since.sent.saturating_add(floor), first.path, Cause::Reordering)
+            held_back(rounds, (since.sent, first.sent), first.path, floor)
         });
-        let why = held.map(|(first, since)| held_back(rounds, since.sent, first.sent));
-        let own = self.0.iter().enumerate().map(move |(at, step)| match why {
-            Some((cause, hold)) if at == 0 => Step { cause, hold, ..*step },
-            _ => *step,
-        });
-        due.into_iter().chain(own)
+        // They take the place of the first step.
+        let own = self.0.iter().skip(usize::from(held.is_some())).copied();
+        held.unwrap_or_default().into_iter().chain(own)
     }
 }
 
-/// Why the sender sent nothing between `from` and `to`.
-fn held_back(rounds: &Rounds, from: u64, to: u64) -> (Cause, Option<Hold>) {
-    match last_stop(rounds, from, to) {
+/// Ends of attempts to send that are looked at for one chunk, the last ones.
+const MOST_ROUNDS: usize = 256;
+
+/// Why the sender sent nothing between `from` and `to`, as who waits for it on `path` sees it: a
+/// floor later. Each moment is due to what ended the last attempt to send before it.
+fn held_back(rounds: &Rounds, (from, to): (u64, u64), path: u8, floor: u64) -> Vec<Step> {
+    let mut steps = vec![Step::new(from.saturating_add(floor), path, Cause::Reordering)];
+    let end = rounds.partition_point(|(at, _)| *at < to);
+    let begin = rounds.partition_point(|(at, _)| *at <= from);
+    let begin = begin.max(end.saturating_sub(MOST_ROUNDS));
+    let (before, rest) = rounds.split_at(begin.min(end));
+    let known = before.last().filter(|(at, _)| *at >= from);
+    let mut why = why_held(known.map(|(_, stop)| *stop));
+    let later = rest.get(..end.saturating_sub(begin)).unwrap_or_default();
+    for &(at, stop) in later {
+        let next = why_held(Some(stop));
+        if next != why {
+            let (cause, hold) = core::mem::replace(&mut why, next);
+            steps.push(Step { until: at.saturating_add(floor), path, cause, hold });
+        }
+    }
+    let (cause, hold) = why;
+    steps.push(Step { until: to.saturating_add(floor), path, cause, hold });
+    steps
+}
+
+/// Why nothing is sent after an attempt that ended so.
+fn why_held(stop: Option<Stop>) -> (Cause, Option<Hold>) {
+    match stop {
         Some(Stop::NoData) => (Cause::Application, None),
         Some(Stop::PeerWindow) => (Cause::Window, None),
         Some(Stop::Held(hold)) => (Cause::Sender, hold),
@@ -82,8 +105,7 @@ fn last_stop(rounds: &Rounds, from: u64, to: u64) -> Option<Stop> {
 /// What waits, as `chunk` does, for something that was never sent, does so up to `until` for this.
 pub(crate) fn wait_for_more(chunk: &Chunk, rounds: &Rounds, until: u64) -> Step {
     let sent = chunk.transmissions.last();
-    let why = sent.map(|one| held_back(rounds, one.sent, u64::MAX));
-    let (cause, hold) = why.unwrap_or((Cause::Sender, None));
+    let (cause, hold) = why_held(sent.and_then(|one| last_stop(rounds, one.sent, u64::MAX)));
     Step { until, path: sent.map_or(0, |one| one.path), cause, hold }
 }
 

@@ -211,6 +211,16 @@ fn the_rest_of_a_message_waits_for_what_ended_the_attempt_to_send_before_it() {
 }
 
 #[test]
+fn what_held_a_chunk_back_one_after_the_other_has_its_time_each() {
+    let mut story = calm();
+    story.send(400, 0, 3).pause(400, "peer_window").pause(430, "paths").pause(440, "paths");
+    story.send(450, 0, 4);
+    story.arrive(410, 0, 3, "<").arrive(460, 0, 4, ">").deliver_parts(460, 3, 4, 460);
+    let expected = [((0, Cause::Window), 30), ((0, Cause::Sender), 20)];
+    assert_eq!(charged(&story.explained()), expected.into());
+}
+
+#[test]
 fn what_finds_no_room_is_due_to_the_window() {
     let mut story = calm();
     story.send(100, 0, 3).send(100, 0, 4).lose(130, 0, 3).send(140, 0, 3);
@@ -266,7 +276,7 @@ fn clocks_of_two_files_need_not_agree() {
     }
 }
 
-/// Data goes both ways, and the two ways do not agree: nine chunks to the server, one to the client.
+/// Data goes both ways, and the ways do not agree: nine chunks to the server, one to the client.
 #[test]
 fn clocks_are_the_same_whichever_file_is_read_first() {
     let mut story = calm();

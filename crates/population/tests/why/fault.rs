@@ -1,7 +1,7 @@
 //! Networks that have nothing wrong, and what is made wrong with them.
 
 use polypath_population::Population;
-use polypath_scenario::units::{Delay, Packets, QueueSize, Rate, Size};
+use polypath_scenario::units::{Delay, Limit, Packets, QueueSize, Rate, Size};
 use polypath_scenario::{App, CrossTraffic, FlowSpec, LinkSettings, PathSpec, Scenario, TimeSpec};
 use polypath_why::Cause;
 
@@ -123,6 +123,14 @@ pub(crate) fn calm_network(population: Population, number: u64, fault: Fault) ->
         _ => 1_200,
     };
     if !(1_200..60_000).contains(&message) || fault == Fault::Window && message < 4_500 {
+        return None;
+    }
+    // A message that the send buffer cannot hold is never sent.
+    let buffer = match scenario.stack.send_buffer {
+        Some(Limit::Bytes(Size(buffer))) => buffer,
+        _ => u64::MAX,
+    };
+    if message > buffer {
         return None;
     }
     let seconds = (120_000_000 / rate.max(1)).clamp(10, 30);
