@@ -7,7 +7,7 @@ use crate::chunks::Chunks;
 use crate::clocks::align;
 use crate::end::End;
 use crate::error::WhyError;
-use crate::explanation::{Cause, Charged, Direction, Explanation, Measure};
+use crate::explanation::{Cause, Charged, Direction, Explanation, Held, Hold, Measure};
 use crate::floor::Floors;
 use crate::groups::Groups;
 use crate::matching::{PathNames, match_arrivals};
@@ -71,11 +71,17 @@ fn explain_way(sender: &End, receiver: &End) -> Option<Direction> {
         over_ns: (sender.sent.first().map_or(0, |sent| sent.at), receiver.until),
         whole: measure(whole(&stays)),
         charged: most_first(&sums),
-        held_by: holds.into_iter().max_by_key(|(_, time)| *time).map(|(hold, _)| hold),
+        held_by: most_held_first(holds),
         episodes: worst_episodes(&sums.spans, &charges, EPISODES),
         paths: name_paths(sender, receiver, &names, &chunks),
         spans: sums.spans,
     })
+}
+
+fn most_held_first(holds: BTreeMap<Hold, u128>) -> Vec<Held> {
+    let mut held: Vec<Held> = holds.into_iter().map(|(by, time_ns)| Held { by, time_ns }).collect();
+    held.sort_by_key(|one| Reverse(one.time_ns));
+    held
 }
 
 fn most_first(sums: &Sums) -> Vec<Charged> {

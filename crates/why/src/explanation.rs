@@ -15,9 +15,9 @@ pub enum Cause {
     Queue,
     /// For a chunk on a slower path.
     Reordering,
-    /// For a chunk that the peer's receive window held back.
+    /// For a chunk that a closed window held back, the peer's or those of the paths.
     Window,
-    /// For a chunk that its sender held back: see [`Hold`].
+    /// For a chunk that its sender held back for another reason: see [`Hold`].
     Sender,
     /// For the application: to read it, or to send the rest of its message.
     Application,
@@ -41,11 +41,14 @@ impl Cause {
     }
 }
 
-/// What holds a sender back.
+/// What holds a sender back: the first two with [`Cause::Window`], the others with
+/// [`Cause::Sender`].
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
+    /// The peer's receive window is closed.
+    PeerWindow,
     /// No path may send: congestion windows, Max.Burst or the buffer policy.
     Paths,
     /// The path scheduler waits although a path is open.
@@ -54,6 +57,26 @@ pub enum Hold {
     Pacing,
     /// What is queued does not fill a packet (Nagle's rule).
     Company,
+}
+
+impl Hold {
+    /// What a wait for it is charged to.
+    pub const fn cause(self) -> Cause {
+        match self {
+            Self::PeerWindow | Self::Paths => Cause::Window,
+            Self::Scheduler | Self::Pacing | Self::Company => Cause::Sender,
+        }
+    }
+}
+
+/// For how long something held data back that was waited for.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// What.
+    pub by: Hold,
+    /// Time charged to it, ns.
+    pub time_ns: u128,
 }
 
 /// What the data of an association waited for.
@@ -103,10 +126,9 @@ pub struct Direction {
     pub whole: Measure,
     /// The same by path and cause, most time first; it adds up to the whole.
     pub charged: Vec<Charged>,
-    /// What held the sender back for most of the time charged to [`Cause::Sender`], where the
-    /// trace tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_by: Option<Hold>,
+    /// What held data back, most time first, where the trace tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<Held>,
     /// The longest episodes, longest first.
     pub episodes: Vec<Episode>,
     /// Names of paths: their addresses, where the trace has them.

@@ -40,15 +40,15 @@
 //! - But if what waits comes *before* it in its message, it does not wait for another path alone:
 //!   it waits for the sender. What the missing chunk was sent later than it is charged, moment by
 //!   moment, by what ended the sender's last attempt to send: to the [window](Cause::Window) if the
-//!   peer's was closed, to the [application](Cause::Application) if there was nothing more to send,
-//!   and to the [sender](Cause::Sender) for anything else: congestion windows, Max.Burst, the path
-//!   scheduler, pacing, Nagle's rule.
+//!   peer's was closed, or those of the paths (congestion windows, Max.Burst), to the
+//!   [application](Cause::Application) if there was nothing more to send, and to the
+//!   [sender](Cause::Sender) for anything else: the path scheduler, pacing, Nagle's rule.
 //! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do
 //!   this, and everything else that delays some packets of a path and not others.
 //! - If it did not arrive, it is late until it should have come, with the delay of its nearest
 //!   neighbour on `p`; from then on it is missed: [loss](Cause::Loss), charged to `p`, until its
-//!   sender declares it lost. Until it is sent again is [sender](Cause::Sender), on the path which
-//!   then takes it. The floor of that path is loss again, charged to `p`, and what it is late
+//!   sender declares it lost. What then holds it back, until it is sent again, is charged to the
+//!   path that takes it. The floor of that path is loss again, charged to `p`, and what it is late
 //!   beyond that is a queue there.
 //! - If it arrived, and the receiver dropped it because its window was closed, the time until it is
 //!   sent again and could be here is [window](Cause::Window).
@@ -66,7 +66,7 @@
 //!
 //! Ends in one file share a clock. For two files the clocks are set so that the least one-way delay
 //! on the path with the least round trip is half of that round trip. Floors are measured by the
-//! same clocks, so an error here moves nothing but the line between loss and sender.
+//! same clocks, so an error here moves nothing but the line between loss and what holds it back after.
 //!
 //! # Features
 //! - `schema` (off by default): the JSON schema of an explanation by `schemars`.
@@ -92,7 +92,7 @@ mod waiting;
 pub use error::WhyError;
 pub use explain::explain;
 pub use explanation::{
-    Cause, Charged, Clocks, Direction, Episode, Explanation, Hold, Measure, Span,
+    Cause, Charged, Clocks, Direction, Episode, Explanation, Held, Hold, Measure, Span,
 };
 pub use text::{advice, describe};
 pub use trace::Trace;

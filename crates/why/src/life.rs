@@ -12,7 +12,7 @@ pub(crate) struct Step {
     pub(crate) until: u64,
     pub(crate) path: u8,
     pub(crate) cause: Cause,
-    /// With the cause sender: what held it back, if that is known.
+    /// What held it back, if that is known.
     pub(crate) hold: Option<Hold>,
 }
 
@@ -89,9 +89,8 @@ fn held_back(rounds: &Rounds, (from, to): (u64, u64), path: u8, floor: u64) -> V
 fn why_held(stop: Option<Stop>) -> (Cause, Option<Hold>) {
     match stop {
         Some(Stop::NoData) => (Cause::Application, None),
-        Some(Stop::PeerWindow) => (Cause::Window, None),
-        Some(Stop::Held(hold)) => (Cause::Sender, hold),
-        None => (Cause::Sender, None),
+        Some(Stop::Held(Some(hold))) => (hold.cause(), Some(hold)),
+        Some(Stop::Held(None)) | None => (Cause::Sender, None),
     }
 }
 
@@ -172,11 +171,14 @@ impl Steps {
         let noticed = one.lost.unwrap_or(again).min(again);
         self.add(noticed, one.path, Cause::Loss);
         if let Some(next) = next {
-            // No peer's window holds back what is sent again: what it holds was counted already.
-            self.add(again, next.path, Cause::Sender);
-            if let (Some(step), Some(Stop::Held(hold))) =
-                (self.0.last_mut(), last_stop(rounds, noticed, again))
-            {
+            let why = match last_stop(rounds, noticed, again) {
+                // No peer's window holds back what is sent again: it was counted already.
+                Some(Stop::NoData | Stop::Held(Some(Hold::PeerWindow))) => None,
+                stop => stop,
+            };
+            let (cause, hold) = why_held(why);
+            self.add(again, next.path, cause);
+            if let Some(step) = self.0.last_mut() {
                 step.hold = hold;
             }
         }

@@ -85,8 +85,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     NoData,
-    PeerWindow,
-    /// The sender itself; `None`: none of what a trace has a word for.
+    /// `None`: by none of what a trace has a word for.
     Held(Option<Hold>),
 }
 
@@ -94,7 +93,7 @@ impl Stop {
     fn of(word: &str) -> Self {
         match word {
             "no_data" => Self::NoData,
-            "peer_window" => Self::PeerWindow,
+            "peer_window" => Self::Held(Some(Hold::PeerWindow)),
             "paths" => Self::Held(Some(Hold::Paths)),
             "scheduler" => Self::Held(Some(Hold::Scheduler)),
             "pacing" => Self::Held(Some(Hold::Pacing)),

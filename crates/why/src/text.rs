@@ -76,7 +76,7 @@ fn describe_episode(direction: &Direction, episode: &Episode) -> String {
         Cause::Loss => format!("TSN {tsn} and others were lost on {path}"),
         Cause::Queue => format!("TSN {tsn} and others were late on {path}"),
         Cause::Reordering => format!("TSN {tsn} and others were on {path}, a slower path"),
-        Cause::Window => format!("the window of the peer held TSN {tsn} and others back"),
+        Cause::Window => format!("a closed window held TSN {tsn} and others back for {path}"),
         Cause::Sender => format!("the sender held TSN {tsn} and others back for {path}"),
         Cause::Application => format!("the application had not read TSN {tsn} and others"),
     };
@@ -101,12 +101,14 @@ pub fn advice(direction: &Direction) -> Vec<String> {
     let line = |(_, cause): &(u64, Cause)| {
         let own = direction.charged.iter().filter(|one| one.cause == *cause);
         let worst = own.max_by_key(|one| one.measure.time_ns).map_or(0, |one| one.path);
-        advise(*cause, &direction.path_name(worst), direction.held_by)
+        let hold = direction.held_by.iter().map(|held| held.by).find(|by| by.cause() == *cause);
+        advise(*cause, &direction.path_name(worst), hold)
     };
     causes.iter().filter(worth).map(line).collect()
 }
 
-fn advise(cause: Cause, path: &str, held_by: Option<Hold>) -> String {
+/// `hold`: what held most of it back.
+fn advise(cause: Cause, path: &str, hold: Option<Hold>) -> String {
     match cause {
         Cause::Loss => format!(
             "loss: look for what drops packets on {path} (radio, full queue, MTU); what is urgent \
@@ -120,11 +122,8 @@ fn advise(cause: Cause, path: &str, held_by: Option<Hold>) -> String {
             "reordering: {path} is slower than the others; more streams, unordered messages, or a \
              path scheduler that leaves slow paths out"
         ),
-        Cause::Window => {
-            "window: a larger receive buffer, shorter messages, or a peer that reads sooner"
-                .to_owned()
-        }
-        Cause::Sender => format!("sender: {}", advise_sender(held_by)),
+        Cause::Window => format!("window: {}", advise_window(hold)),
+        Cause::Sender => format!("sender: {}", advise_sender(hold)),
         Cause::Application => {
             "application: it reads, or writes the rest of a message, later than the network would \
              let it"
@@ -133,12 +132,18 @@ fn advise(cause: Cause, path: &str, held_by: Option<Hold>) -> String {
     }
 }
 
-fn advise_sender(held_by: Option<Hold>) -> &'static str {
-    match held_by {
+fn advise_window(hold: Option<Hold>) -> &'static str {
+    match hold {
         Some(Hold::Paths) => {
-            "no path could send: a congestion control whose windows grow faster, or a larger \
+            "those of the paths: a congestion control whose windows grow faster, or a larger \
              Max.Burst"
         }
+        _ => "the peer's: a larger receive buffer, shorter messages, or a peer that reads sooner",
+    }
+}
+
+fn advise_sender(hold: Option<Hold>) -> &'static str {
+    match hold {
         Some(Hold::Scheduler) => {
             "the path scheduler waited though a path was open: another path scheduler, or other \
              parameters of it"
@@ -148,7 +153,7 @@ fn advise_sender(held_by: Option<Hold>) -> &'static str {
             "what did not fill a packet waited for more (Nagle's rule): write whole messages at \
              once, or turn the rule off"
         }
-        None => "its own queue or sockets were full, or lost chunks waited for their turn",
+        _ => "its own queue or sockets were full, or lost chunks waited for their turn",
     }
 }
 
@@ -161,7 +166,7 @@ fn describe_clocks(clocks: &Clocks) -> String {
         text,
         "Clocks: that of {} is taken to be {off:.6} s {side}, so that half of the least round \
          trip on path {} ({trip:.3} ms) is its least delay. If the two ways there differ, times \
-         between loss and sender are wrong by up to as much.",
+         of loss, and of what holds it back after, are wrong by up to as much.",
         clocks.host, clocks.path
     );
     text

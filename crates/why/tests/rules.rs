@@ -140,6 +140,10 @@ fn what_is_late_beyond_the_floor_is_a_queue() {
     assert_eq!(charged(&story.explained()), expected.into());
 }
 
+fn held_by(direction: &Direction) -> Vec<(Hold, u128)> {
+    direction.held_by.iter().map(|held| (held.by, held.time_ns)).collect()
+}
+
 #[test]
 fn loss_lasts_until_the_chunk_is_here_but_for_what_holds_its_retransmission_back() {
     let mut story = calm();
@@ -153,7 +157,7 @@ fn loss_lasts_until_the_chunk_is_here_but_for_what_holds_its_retransmission_back
     ];
     let explanation = story.explained();
     assert_eq!(charged(&explanation), expected.into());
-    assert_eq!(explanation.directions[0].held_by, Some(Hold::Pacing));
+    assert_eq!(held_by(&explanation.directions[0]), [(Hold::Pacing, 10_000_000)]);
     let text = describe(&explanation);
     assert!(text.contains("at 0.210 s, 0.080 s: up to 1000 B waited; TSN 3 and others were lost"));
     assert!(advice(&explanation.directions[0])[0].starts_with("loss: "));
@@ -191,9 +195,9 @@ fn the_last_that_is_missing_is_waited_for_whatever_comes_before() {
 fn the_rest_of_a_message_waits_for_what_ended_the_attempt_to_send_before_it() {
     let held = |cause, hold| (cause, Some(hold));
     for (stop, (cause, hold)) in [
-        ("peer_window", (Cause::Window, None)),
+        ("peer_window", held(Cause::Window, Hold::PeerWindow)),
         ("no_data", (Cause::Application, None)),
-        ("paths", held(Cause::Sender, Hold::Paths)),
+        ("paths", held(Cause::Window, Hold::Paths)),
         ("scheduler", held(Cause::Sender, Hold::Scheduler)),
         ("pacing", held(Cause::Sender, Hold::Pacing)),
         ("company", held(Cause::Sender, Hold::Company)),
@@ -205,15 +209,17 @@ fn the_rest_of_a_message_waits_for_what_ended_the_attempt_to_send_before_it() {
         let explanation = story.explained();
         assert_eq!(charged(&explanation), [((0, cause), 50), ((0, Cause::Queue), 2)].into());
         let direction = &explanation.directions[0];
-        assert_eq!(direction.held_by, hold);
-        assert!(advice(direction)[0].starts_with(&format!("{}: ", cause.name())));
+        assert_eq!(held_by(direction), Vec::from_iter(hold.map(|hold| (hold, 50_000_000))));
+        let advice = &advice(direction)[0];
+        assert!(advice.starts_with(&format!("{}: ", cause.name())), "{advice}");
+        assert_eq!(advice.contains("those of the paths"), stop == "paths", "{advice}");
     }
 }
 
 #[test]
 fn what_held_a_chunk_back_one_after_the_other_has_its_time_each() {
     let mut story = calm();
-    story.send(400, 0, 3).pause(400, "peer_window").pause(430, "paths").pause(440, "paths");
+    story.send(400, 0, 3).pause(400, "peer_window").pause(430, "pacing").pause(440, "pacing");
     story.send(450, 0, 4);
     story.arrive(410, 0, 3, "<").arrive(460, 0, 4, ">").deliver_parts(460, 3, 4, 460);
     let expected = [((0, Cause::Window), 30), ((0, Cause::Sender), 20)];
