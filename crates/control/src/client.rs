@@ -80,7 +80,10 @@ fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "the process does not answer".into(),
         io::ErrorKind::ConnectionRefused => "the process is gone".into(),
-        io::ErrorKind::UnexpectedEof => "no answer: is it gone, or asked by too many?".into(),
+        // A process that is asked by too many closes before it has read what we ask.
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe => "no answer: is it gone, or asked by too many?".into(),
         _ => error.to_string(),
     }
 }

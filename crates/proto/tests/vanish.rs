@@ -1,8 +1,9 @@
 //! Peers that vanish while nothing is sent: heartbeats alone tell (RFC 9260 section 8.1).
 
-use polypath_proto::config::{AssocConfig, PfConfig};
+use bytes::Bytes;
+use polypath_proto::config::{AssocConfig, PfConfig, Rescheduling};
 use polypath_proto::time::Duration;
-use polypath_proto::{CloseReason, State};
+use polypath_proto::{CloseReason, Event, State};
 use polypath_testkit::pair::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -104,4 +105,17 @@ fn frequent_probes_do_not_end_it_sooner_than_timeouts_would() {
     pair.server.send(now, b"back");
     pair.run_for(SECOND);
     assert_eq!(pair.client.texts(), [b"back"]);
+}
+
+#[test]
+fn an_address_that_goes_once_it_has_ended_is_no_news() {
+    let mut config = AssocConfig::default();
+    config.recovery.rescheduling = Rescheduling::Silent;
+    let mut pair = idle(config);
+    let (now, handle) = (pair.now, pair.client.handle());
+    pair.client.endpoint.association_mut(handle).unwrap().abort(now, Bytes::new());
+    pair.client.endpoint.remove_address(now, client_addresses()[0]);
+    pair.run_for(SECOND);
+    let last = pair.client.events.last().map(|(_, event)| event);
+    assert!(matches!(last, Some(Event::Closed(_))), "{last:?}");
 }

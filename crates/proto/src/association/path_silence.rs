@@ -2,7 +2,7 @@
 //! whether they live. A path that is only slow loses nothing but the time until something of it is
 //! acknowledged, or a heartbeat is answered.
 
-use super::Association;
+use super::{Association, State};
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::policy::Trigger;
@@ -29,7 +29,8 @@ impl Association {
     pub(super) fn on_path_silent(&mut self, now: Time, p: PathId) {
         let sound = |v: &PathView| v.usable && !v.silent && v.state == PathState::Active;
         let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));
-        if !replaceable || !self.paths.view(p).is_some_and(sound) {
+        let is_over = self.state == State::Closed;
+        if is_over || !replaceable || !self.paths.view(p).is_some_and(sound) {
             return;
         }
         self.paths.suspect(p);
