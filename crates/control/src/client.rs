@@ -23,6 +23,9 @@ const MOST: usize = 100_000;
 /// Processes that are asked at a time.
 const AT_ONCE: usize = 32;
 
+/// An answer is read in pieces of so many bytes, each with a deadline of its own.
+const READ: usize = 64 << 10;
+
 /// A longer answer is none, bytes: 1000 associations with eight paths each take less.
 const LONGEST: usize = 16 << 20;
 
@@ -129,7 +132,7 @@ impl Client {
         let failed = |error| AskError::Io { path: path.to_owned(), error };
         let stream = connect(path).map_err(failed)?;
         stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
-        Ok(Self { reader: BufReader::new(stream), path: path.to_owned() })
+        Ok(Self { reader: BufReader::with_capacity(READ, stream), path: path.to_owned() })
     }
 
     /// The socket.

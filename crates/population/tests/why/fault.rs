@@ -147,12 +147,14 @@ fn saturated() -> FlowSpec {
     flow
 }
 
-/// Rate and delay alone, in each direction, and a queue that no burst fills.
+/// Rate and delay alone, in each direction, and a queue that no burst fills: it holds half a second
+/// of packets of 1000 bytes, where [`Fault::Queue`] needs an eighth.
 fn calm_path(path: PathSpec) -> PathSpec {
+    let half_second = rate_of(&path) / 16 / 1_000;
     let one_way = |link: LinkSettings| LinkSettings { rate: link.rate, ..LinkSettings::default() };
     PathSpec {
         rate: path.rate,
-        queue: Some(QueueSize::Packets(Packets(1_000))),
+        queue: Some(QueueSize::Packets(Packets(half_second.max(1_000)))),
         forward: path.forward.map(one_way),
         reverse: path.reverse.map(one_way),
         ..PathSpec::default()
