@@ -95,13 +95,13 @@ def scrapes():
     exporter = subprocess.Popen([PROGRAM, "exporter", "--listen", "127.0.0.1:9963"], stderr=subprocess.DEVNULL)
     time.sleep(8)
     get = ["curl", "-s", "-o", "scraped", "http://127.0.0.1:9963/metrics"]
-    rounds = 20
+    rounds = 100
 
     def cost(act):
         before = (ticks(exporter.pid), ticks(client.pid), time.monotonic())
         for _ in range(rounds):
             act()
-            time.sleep(0.3)
+            time.sleep(0.1)
         return [b - a for a, b in zip(before, (ticks(exporter.pid), ticks(client.pid), time.monotonic()))]
 
     idle = cost(lambda: None)
