@@ -17,8 +17,9 @@ use crate::output;
 /// What stands below the options.
 pub(crate) const WHY_HELP: &str = "\
 Head-of-line blocking: each moment in which data waited at its receiver is
-charged to a path and a cause; the sum is the whole. simulate writes one trace with both ends; of real
-programs each end writes its own (perf, send, receive, forward, serve).
+charged to a path and a cause; the sum is the whole. simulate writes one trace
+with both ends; of real programs each end writes its own (perf, send, receive,
+forward, serve).
 Exit codes: 0 explained, 1 the picture was not written, 2 bad input.
 
 Examples:

@@ -66,7 +66,8 @@
 //!
 //! Ends in one file share a clock. For two files the clocks are set so that the least one-way delay
 //! on the path with the least round trip is half of that round trip. Floors are measured by the
-//! same clocks, so an error here moves nothing but the line between loss and what holds it back after.
+//! same clocks, so an error here moves nothing but the line between loss and what holds it back
+//! after.
 //!
 //! # Features
 //! - `schema` (off by default): the JSON schema of an explanation by `schemars`.

@@ -203,7 +203,8 @@ mod tests {
     #[test]
     fn no_name_controls_a_terminal_or_breaks_a_picture() {
         let text = "{\"flow\":\"a\\u001b[31m\",\"host\":\"b\\n\\uffff\",\"at\":1,\
-                    \"event\":\"path\",\"path\":0,\"local\":\"\\u001b]0;x\\u0007\",\"remote\":\"\u{202e}1\"}";
+                    \"event\":\"path\",\"path\":0,\"local\":\"\\u001b]0;x\\u0007\",\
+                    \"remote\":\"\u{202e}1\"}";
         let line = Line::parse(text.as_bytes()).unwrap();
         assert_eq!((&*line.flow, &*line.host), ("a\u{fffd}[31m", "b\u{fffd}\u{fffd}"));
         let (local, remote) = ("\u{fffd}]0;x\u{fffd}".to_owned(), "\u{fffd}1".to_owned());

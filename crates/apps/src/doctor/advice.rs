@@ -15,7 +15,10 @@ const USUAL: u32 = 1500;
 /// Lines about a path. `heartbeat`: how often commands send one on a path that is idle.
 pub fn advise(report: &PathReport, port: u16, heartbeat: Option<Duration>) -> Vec<Finding> {
     let mut lines = vec![advise_state(report, port)];
-    lines.extend(report.directly.map(advise_directly));
+    // Who refuses UDP is there: that he answers nothing else says no more.
+    let is_there = report.state == State::Refused;
+    let directly = report.directly.filter(|found| !is_there || *found != Directly::NoAnswer);
+    lines.extend(directly.map(advise_directly));
     lines.extend(report.mtu.map(advise_mtu));
     lines.extend(report.nat.map(advise_nat));
     let lifetime = report.nat.and_then(|nat| nat.lifetime);
@@ -320,6 +323,14 @@ mod tests {
             assert_eq!(found.mark == Mark::Fail, state != State::Carries, "{found:?}");
             assert_eq!(found.remedy.is_some(), state != State::Carries, "{found:?}");
             assert_eq!(found.path.as_deref(), Some("eth0 -> 192.0.2.5"));
+        }
+    }
+
+    #[test]
+    fn a_host_that_refuses_is_not_said_to_be_down() {
+        let with = |state| PathReport { directly: Some(Directly::NoAnswer), ..report(state) };
+        for (state, count) in [(State::Refused, 1), (State::NoAnswer, 2)] {
+            assert_eq!(advise(&with(state), 9899, None).len(), count, "{state:?}");
         }
     }
 

@@ -117,8 +117,8 @@ fn format_path(out: &mut String, path: &PathStatus) {
         usage => format!(", {}", usage.word()),
     };
     let line = format!(
-        "    {} ({} to {}): {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, in flight {}: \
-         {}",
+        "    {} ({} to {}): {}{usage}, sent {}, received {}, {rtt}, loss {}, window {}, \
+         in flight {}: {}",
         path.name,
         path.local.ip(),
         path.remote.ip(),

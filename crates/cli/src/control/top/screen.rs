@@ -1,8 +1,8 @@
 //! The terminal: drawing, keys, and leaving it as it was.
 
 use std::io::{self, IsTerminal as _, Stderr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,13 @@ const ONCE: Duration = Duration::from_millis(1400);
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 30;
 
+/// How long the end of the process waits for a picture that a terminal does not take.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Whether the terminal is as pictures want it. Who draws holds it, so that nothing is drawn after
+/// a signal has left the terminal as it was.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+
 /// Whether pictures can be drawn.
 pub(super) fn is_terminal() -> bool {
     io::stderr().is_terminal() && io::stdin().is_terminal()
@@ -42,6 +49,7 @@ struct Screen {
 impl Screen {
     fn new(reads_keys: bool) -> io::Result<Self> {
         let terminal = Terminal::new(CrosstermBackend::new(io::stderr()))?;
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = true;
         interrupt::before_end(Some(restore));
         // From here on Drop restores what fails halfway.
         let mut screen = Self { terminal, reads_keys };
@@ -55,7 +63,11 @@ impl Screen {
     }
 
     fn draw(&mut self, model: &Model) -> io::Result<()> {
-        self.terminal.draw(|frame| draw(frame, model)).map(drop)
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if *taken {
+            self.terminal.draw(|frame| draw(frame, model))?;
+        }
+        Ok(())
     }
 }
 
@@ -68,8 +80,27 @@ impl Drop for Screen {
 
 /// Leaves the terminal as it was.
 fn restore() {
-    let _hung_up = crossterm::execute!(io::stderr(), Show, LeaveAlternateScreen);
+    // One that takes nothing more shows nothing more, either.
+    if let Some(mut taken) = await_last_picture()
+        && std::mem::replace(&mut *taken, false)
+    {
+        let _hung_up = crossterm::execute!(io::stderr(), Show, LeaveAlternateScreen);
+    }
     let _hung_up = crossterm::terminal::disable_raw_mode();
+}
+
+fn await_last_picture() -> Option<MutexGuard<'static, bool>> {
+    let until = Instant::now() + LAST;
+    loop {
+        match TAKEN.try_lock() {
+            Ok(taken) => return Some(taken),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => return None,
+        }
+    }
 }
 
 /// Shows what there is until the user has seen enough.
