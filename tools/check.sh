@@ -52,6 +52,12 @@ else
 fi
 rm -f "$python_log"
 
+# A test program that hangs is ended, and with it all that it has started: the longest takes a few minutes.
+if [ ! -t 1 ]; then
+	host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+	export "CARGO_TARGET_${host}_RUNNER=timeout --kill-after=10 900"
+fi
+
 # Tests wait for real time and for each other, so a processor is often idle: what mostly compiles goes on beside them, at the
 # lowest priority.
 compile_beside_tests() {

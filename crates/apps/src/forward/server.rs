@@ -139,11 +139,22 @@ impl Server {
             refusals: 0,
             connections: JoinSet::new(),
         };
-        let end = tokio::select! {
-            end = mux.run(inlets) => end.into(),
-            end = client.serve(incoming, letters, &place) => end,
-            () = await_silence(&association, self.options.silence) => {
-                ServeEnd::Silent(self.options.silence)
+        let end = {
+            let mut serving = core::pin::pin!(client.serve(incoming, letters, &place));
+            tokio::select! {
+                end = mux.run(inlets) => {
+                    // What came before the end is heard, too: who said hello and left came.
+                    tokio::select! {
+                        biased;
+                        _ = &mut serving => {}
+                        () = core::future::ready(()) => {}
+                    }
+                    end.into()
+                }
+                end = &mut serving => end,
+                () = await_silence(&association, self.options.silence) => {
+                    ServeEnd::Silent(self.options.silence)
+                }
             }
         };
         client.leave(&end).await;

@@ -4,6 +4,7 @@
 
 mod liars;
 mod limits;
+mod short;
 mod stall;
 mod tcp;
 
@@ -80,8 +81,8 @@ struct Pair {
     endpoints: (Endpoint, Endpoint),
 }
 
-/// A server that serves whoever connects.
-fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
+/// A server, and where it is to be found.
+fn open_server(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
     let options = ServerOptions {
         permits: setting.permit.parse().unwrap(),
         permit_listen: setting.permit_listen.parse().unwrap_or_default(),
@@ -97,6 +98,12 @@ fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
     let server = Server::new(options, tell).unwrap();
     let config = Config::insecure_server([at], PORT).encapsulation(Encapsulation::Udp(0));
     let endpoint = Endpoint::bind(config.assoc(stack(setting.streams, 2 << 20))).unwrap();
+    (server, endpoint)
+}
+
+/// A server that serves whoever connects.
+fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
+    let (server, endpoint) = open_server(at, setting);
     let (accepting, serving) = (endpoint.clone(), server.clone());
     tokio::spawn(async move {
         let door = Door::new(Places { all: 8, per_source: 8 });
@@ -108,14 +115,23 @@ fn serve(at: IpAddr, setting: &Setting) -> (Arc<Server>, Endpoint) {
     (server, endpoint)
 }
 
+/// An association of a client with the endpoint of a server.
+async fn connect(
+    ours: IpAddr,
+    there: &Endpoint,
+    setting: &Setting,
+) -> (Endpoint, Arc<Association>) {
+    let config = Config::insecure_client([ours]).assoc(stack(setting.streams, 2 << 20));
+    let here = Endpoint::bind(config).unwrap();
+    let association = soon(here.connect(&there.local_addresses(), PORT)).await.unwrap();
+    (here, Arc::new(association))
+}
+
 impl Pair {
     async fn new(setting: Setting) -> Self {
         let [ours, theirs] = addresses();
         let (server, there) = serve(theirs, &setting);
-        let config = Config::insecure_client([ours]).assoc(stack(setting.streams, 2 << 20));
-        let here = Endpoint::bind(config).unwrap();
-        let association = soon(here.connect(&there.local_addresses(), PORT)).await.unwrap();
-        let association = Arc::new(association);
+        let (here, association) = connect(ours, &there, &setting).await;
         let client = Client::new(setting.limits, Duration::from_secs(60)).unwrap();
         let (carries, carried) = (client.clone(), association.clone());
         let (ready, is_ready) = tokio::sync::oneshot::channel();

@@ -110,7 +110,7 @@ fn ctrl_c_and_sigterm_end_in_order() {
         let mut client = stage.forward(&["-L", "0:127.0.0.1:1"]);
         let pid = nix::unistd::Pid::from_raw(client.child.id().try_into().unwrap());
         kill(pid, signal).unwrap();
-        assert_eq!(client.child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(client.end(), Some(130), "{signal}");
         while !server.wait_for("client ").contains(" left: ") {}
         assert!(
             server.said.ends_with(" left: the peer ended the association\n"),
@@ -120,5 +120,5 @@ fn ctrl_c_and_sigterm_end_in_order() {
     }
     let pid = nix::unistd::Pid::from_raw(server.child.id().try_into().unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
-    assert_eq!(server.child.wait().unwrap().code(), Some(130));
+    assert_eq!(server.end(), Some(130));
 }

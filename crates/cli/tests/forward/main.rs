@@ -8,7 +8,8 @@ mod refuses;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -84,7 +85,8 @@ impl Stage {
 /// A process that is ended with the test.
 struct Running {
     child: Child,
-    talk: BufReader<ChildStderr>,
+    /// Its lines on stderr.
+    talk: Receiver<String>,
     /// What it said so far.
     said: String,
 }
@@ -93,7 +95,14 @@ impl Running {
     /// Starts a command and waits for a line that begins so.
     fn start(mut command: Command, ready: &str) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let talk = BufReader::new(child.stderr.take().unwrap());
+        let (tell, talk) = std::sync::mpsc::channel();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        start(move || {
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|read| read > 0) {
+                let _nobody_listens = tell.send(core::mem::take(&mut line));
+            }
+        });
         let mut running = Self { child, talk, said: String::new() };
         running.wait_for(ready);
         running
@@ -102,8 +111,8 @@ impl Running {
     /// Waits for a line that begins so.
     fn wait_for(&mut self, begin: &str) -> String {
         loop {
-            let mut line = String::new();
-            assert!(self.talk.read_line(&mut line).unwrap() > 0, "it ended: {}", self.said);
+            let line = self.talk.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|why| panic!("no {begin:?}: {why}: {}", self.said));
             self.said += &line;
             if line.starts_with(begin) {
                 return line.trim_end().to_owned();
@@ -116,6 +125,17 @@ impl Running {
         let line = self.said.lines().find(|line| line.starts_with("listening at 127.0.0.1:"));
         let rest = line.unwrap().strip_prefix("listening at 127.0.0.1:").unwrap();
         rest.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// How it ended, by itself.
+    fn end(&mut self) -> Option<i32> {
+        loop {
+            match self.talk.recv_timeout(PATIENCE) {
+                Ok(line) => self.said += &line,
+                Err(RecvTimeoutError::Disconnected) => return self.child.wait().unwrap().code(),
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end: {}", self.said),
+            }
+        }
     }
 
     fn kill(&mut self) {
