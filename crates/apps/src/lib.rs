@@ -36,6 +36,7 @@ pub mod mirror;
 pub mod paths;
 pub mod perf;
 pub mod place;
+pub mod runtime;
 pub mod same_user;
 pub mod shown;
 pub mod transfer;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
+use polypath_apps::runtime::build_runtime;
 use polypath_experiments::output::abandon_unfinished;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -62,8 +63,7 @@ fn end_by_signal() {
         };
         Ok::<_, std::io::Error>(signal.as_raw_value())
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-    if let Ok(signal) = runtime.and_then(|runtime| runtime.block_on(wait)) {
+    if let Ok(signal) = build_runtime().and_then(|runtime| runtime.block_on(wait)) {
         end(128 + signal);
     }
 }

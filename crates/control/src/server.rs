@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::same_user::is_same_user;
 use polypath_net::Observer;
 use tokio::net::UnixListener;
@@ -68,8 +69,7 @@ impl Control {
         let file = identity(path).map_err(failed)?;
         let desk = Arc::new(Desk::new(observer, own_process(command)));
         let (stop, stopped) = oneshot::channel();
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let runtime = build_runtime().map_err(failed)?;
         let work = move || {
             runtime.block_on(async {
                 let Ok(listener) = UnixListener::from_std(listener) else { return };

@@ -12,6 +12,7 @@ use polypath_apps::doctor::{
     NamedPath, PathReport, Setup, State, advise, advise_host, examine, named_paths,
 };
 use polypath_apps::place;
+use polypath_apps::runtime::build_runtime;
 use polypath_net::{DEFAULT_PORT, Profile};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -38,8 +39,7 @@ pub(crate) fn doctor(mut args: DoctorArgs, talk: Talk) -> Result<(), Failure> {
     let named = named_paths(local, paths, *mesh, &args.to).map_err(place_failure)?;
     let (stop, stopped) = watch::channel(false);
     let setup = Arc::new(prepare(&args, &named, &keys, (stopped, talk))?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::with_code(LOCAL, error))?;
+    let runtime = build_runtime().map_err(|error| Failure::with_code(LOCAL, error))?;
     let report = runtime.block_on(async {
         let mut looking = core::pin::pin!(look(called, named, &setup, &keys));
         tokio::select! {

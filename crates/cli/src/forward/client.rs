@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use polypath_apps::forward::client::{Client, Remote};
 use polypath_apps::forward::join::lobby::Lobby;
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::shown;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -38,7 +39,7 @@ pub(crate) fn forward(args: ForwardArgs, talk: Talk) -> Result<(), Failure> {
     let keys = ClientKeys::new(&args.common.keys, &args.peer, &args.to, talk)?;
     let (stack, limits) = super::stack_config(&args.common, CONNECTIONS)?;
     super::raise_descriptor_limit();
-    let runtime = super::build_runtime()?;
+    let runtime = build_runtime().map_err(|error| Failure::with_code(LOCAL, error))?;
     // Who speaks over stdio wants to hear of what goes wrong, and of nothing else.
     let talk = Talk::new(talk.is_quiet() || args.stdio.is_some());
     let command = format!("forward to {}", shown::escape_remark(&args.to));

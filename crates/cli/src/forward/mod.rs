@@ -90,10 +90,6 @@ fn copy_small_messages(policies: &mut PolicySpec) {
     }
 }
 
-fn build_runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run_failed)
-}
-
 /// Descriptors that this process may have, as many as the system grants.
 fn raise_descriptor_limit() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};

@@ -8,6 +8,7 @@ use polypath_apps::admission::{Door, Places};
 use polypath_apps::forward::server::{ServeEnd, Server, ServerOptions};
 use polypath_apps::mirror::host::Mirrors;
 use polypath_apps::place::{self, PlaceError};
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::shown;
 use polypath_net::{Association, Endpoint};
 use tokio::task::JoinSet;
@@ -43,7 +44,7 @@ pub(crate) fn serve(args: &ServeArgs, talk: Talk) -> Result<(), Failure> {
         ));
     }
     let capture = args.common.capture.open(LOCAL, ("server", "serve"), talk)?;
-    let runtime = super::build_runtime()?;
+    let runtime = build_runtime().map_err(|error| Failure::with_code(LOCAL, error))?;
     let done = runtime.block_on(serve_clients(args, &capture, talk));
     // Lookups of names must not hold the process up.
     runtime.shutdown_background();

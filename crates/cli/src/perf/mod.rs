@@ -14,6 +14,7 @@ use polypath_apps::perf::{
     SessionUpdate, Stop, TestSpec, Way, run_client, stop_switch, text,
 };
 use polypath_apps::place::{self, Ends, PlaceError};
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::shown;
 use polypath_net::{AssocConfig, Pairing};
 use tokio::sync::mpsc;
@@ -44,8 +45,7 @@ const HEADERS_IPV6: u32 = HEADERS_IPV4 + 20;
 const PROTECTION: u32 = OVERHEAD as u32;
 
 pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::run_failed)?;
+    let runtime = build_runtime().map_err(Failure::run_failed)?;
     if let Some(option) = args.misplaced_key_option() {
         let end = if args.client.is_some() { "server" } else { "client" };
         return Err(Failure::bad_input(format!("{option} is for the {end}")));

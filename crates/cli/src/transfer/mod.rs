@@ -38,7 +38,3 @@ async fn give_up(association: &Association) {
     association.abort("interrupted");
     let _ = tokio::time::timeout(GOODBYE, association.closed()).await;
 }
-
-fn build_runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run_failed)
-}

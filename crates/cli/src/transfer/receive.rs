@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use polypath_apps::place::{self, PlaceError};
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::transfer::{self, Store, StoreOptions};
 use polypath_net::Endpoint;
 use tokio::sync::mpsc;
@@ -21,7 +22,8 @@ use crate::talk::Talk;
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
     let capture =
         args.common.capture.open(LOCAL, ("server", "receive"), Talk::new(args.common.quiet))?;
-    let done = super::build_runtime()?.block_on(serve_senders(args, &capture));
+    let done =
+        build_runtime().map_err(Failure::run_failed)?.block_on(serve_senders(args, &capture));
     done.and(capture.finish())
 }
 

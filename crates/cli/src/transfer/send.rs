@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use polypath_apps::keys::peer_fingerprint;
 use polypath_apps::perf::LimitShare;
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::shown;
 use polypath_apps::transfer::{self, Exclude, Identity, SendFilesOptions, Sources};
 use polypath_net::{AssocConfig, Association, LimitStats};
@@ -43,7 +44,7 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     let capture = args.common.capture.open(LOCAL, ("client", &command), talk)?;
     let identity = load_identity(args)?;
     let sender = Sender { args, sources: &sources, identity, keys, capture };
-    let done = super::build_runtime()?.block_on(sender.enrol_and_send());
+    let done = build_runtime().map_err(Failure::run_failed)?.block_on(sender.enrol_and_send());
     done.and(sender.capture.finish())
 }
 

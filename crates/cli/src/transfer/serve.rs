@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use polypath_apps::keys::peer_fingerprint;
 use polypath_apps::perf::LimitShare;
+use polypath_apps::runtime::build_runtime;
 use polypath_apps::transfer::places::{Hall, SenderPlaces};
 use polypath_apps::transfer::{self, Greeting, ReceiveOptions, Store, TransferError};
 use polypath_net::{Association, Endpoint, LimitStats};
@@ -232,7 +233,7 @@ impl<'a> Server<'a> {
         let mut farewell = Farewell { number, news: self.news.clone(), outcome: None };
         let (store, receiving) = (self.store.clone(), self.receiving);
         let ended = association.clone();
-        let runtime = super::build_runtime().map_err(|failure| failure.message().to_owned());
+        let runtime = build_runtime().map_err(|error| error.to_string());
         let started = runtime.and_then(|runtime| {
             let work = move || {
                 let one = receive_transfer(&store, receiving, association, greeting, &display);

@@ -1,7 +1,7 @@
 //! Readers that have seen enough.
 
 use std::io::pipe;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::stage::Stage;
 
@@ -44,4 +44,33 @@ fn talk_that_nobody_reads_does_not_end_a_run() {
     let status = command.stdout(Stdio::null()).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(0));
     assert!(stage.path("results/tiny/runs.csv").exists());
+}
+
+/// Fewer descriptors than any of them needs.
+#[test]
+fn who_has_few_descriptors_is_told_in_lines() {
+    let stage = Stage::new();
+    let peer = "pp:s2o7gebul44a3d6ved6qr3zzoupptn7skjnlkj4gfttv2kvgxynq";
+    for line in [
+        &format!("doctor --to 127.0.0.1:9 --peer {peer}"),
+        &format!("forward -L 0:a:1 --to 127.0.0.1:9 --peer {peer}"),
+        "serve --listen 127.0.0.1 --allow-anyone",
+        "perf -c 127.0.0.1:9 --insecure",
+        "send tiny.toml --insecure --to 127.0.0.1:9",
+        "receive --insecure --listen 127.0.0.1:0 --once",
+    ] {
+        for limit in 4..=8 {
+            let polypath = stage.command(line);
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
+            command.arg(polypath.get_program()).args(polypath.get_args());
+            command.env("POLYPATH_HOME", stage.path("home")).current_dir(stage.path(""));
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let talk = String::from_utf8(output.stderr).unwrap();
+            assert!(matches!(output.status.code(), Some(1 | 5)), "{line}, {limit}: {talk}");
+            let last = talk.lines().last().unwrap();
+            let says = last.to_lowercase().contains("too many open files");
+            assert!(says && last.starts_with("polypath: "), "{line}, {limit}: {talk}");
+        }
+    }
 }

@@ -10,6 +10,8 @@ use polypath_why::Cause;
 pub(crate) enum Fault {
     /// A path loses one packet in fifty.
     Loss,
+    /// The same, of more than the windows that this leaves can carry.
+    LossUnderLoad,
     /// Traffic of others on one path, more than it carries, in bursts.
     Queue,
     /// A path is slower by 80 ms.
@@ -32,7 +34,7 @@ impl Fault {
     /// The cause that it must be charged to.
     pub(crate) fn cause(self) -> Cause {
         match self {
-            Self::Loss => Cause::Loss,
+            Self::Loss | Self::LossUnderLoad => Cause::Loss,
             Self::Queue => Cause::Queue,
             Self::Reordering => Cause::Reordering,
             Self::Window => Cause::Window,
@@ -42,8 +44,8 @@ impl Fault {
 
     /// The path that it must be charged to, if it is one path's.
     pub(crate) fn path(self) -> Option<u8> {
-        let on_path = matches!(self, Self::Loss | Self::Queue | Self::Reordering);
-        on_path.then_some(PATH as u8)
+        let anywhere = matches!(self, Self::Window | Self::Application);
+        (!anywhere).then_some(PATH as u8)
     }
 
     /// Puts it into a network.
@@ -51,7 +53,7 @@ impl Fault {
         let name = scenario.path.keys().nth(PATH).cloned().unwrap_or_default();
         let path = &mut scenario.path[PATH];
         match self {
-            Self::Loss => {
+            Self::Loss | Self::LossUnderLoad => {
                 path.forward.get_or_insert_default().loss = Some("2%".parse().expect("a share"))
             }
             Self::Queue => {
@@ -113,10 +115,14 @@ pub(crate) fn calm_network(population: Population, number: u64, fault: Fault) ->
     scenario.stack.path_scheduler = Some("rr".to_owned());
     scenario.stack.receive_buffer = Some(Size(4 << 20));
     let slowest = scenario.path.values().map(rate_of).min().unwrap_or(0);
-    let rate = slowest / 3 * scenario.path.len() as u64;
+    let round_trip = 2 * scenario.path[PATH].delay.map_or(0, |delay| delay.0);
+    let each = match fault {
+        Fault::Loss => (slowest / 3).min(rate_despite_loss(round_trip)),
+        _ => slowest / 3,
+    };
+    let rate = each * scenario.path.len() as u64;
     // The window is told by messages of which less than two fit it, a third of what a round trip
     // would carry.
-    let round_trip = 2 * scenario.path[PATH].delay.map_or(0, |delay| delay.0);
     let per_round_trip = rate as u128 * u128::from(round_trip) / 8_000_000_000;
     let message = match fault {
         Fault::Window => u64::try_from(per_round_trip / 4).unwrap_or(u64::MAX),
@@ -139,6 +145,14 @@ pub(crate) fn calm_network(population: Population, number: u64, fault: Fault) ->
     scenario.time =
         TimeSpec { measure: Some(Delay(seconds * 1_000 * MILLISECOND)), ..TimeSpec::default() };
     Some(scenario)
+}
+
+/// What a path carries that loses one packet in fifty, with room to spare, bit/s: four messages a
+/// round trip, half of the window of Mathis' formula, sqrt(3/2)/sqrt(p). Beyond it the loss closes
+/// windows, other paths take over, and queues fill there: more than one thing is wrong then.
+fn rate_despite_loss(round_trip: u64) -> u64 {
+    let per_second = 4 * 1_200 * 8 * 1_000_000_000_u64;
+    per_second.checked_div(round_trip).unwrap_or(u64::MAX)
 }
 
 fn saturated() -> FlowSpec {

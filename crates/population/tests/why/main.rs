@@ -7,7 +7,8 @@
 //!
 //! So that the fault is the only one, the networks keep the paths and rates that were drawn and
 //! nothing that disturbs them. All their paths have the delay of one, and the traffic on each is a
-//! third of what the slowest could carry: it fills no queue by itself.
+//! third of what the slowest could carry: it fills no queue by itself. Where a path loses packets it
+//! is no more than what the windows that losses leave can carry.
 //!
 //! Of networks with all that disturbs them, the simulator itself says what was waited for: see
 //! [`oracle`]. There at most 5 % may be charged to another path or cause.
@@ -65,7 +66,8 @@ fn the_distribution_over_many_draws() {
     let draws = number_in("WHY_DRAWS", 200);
     let only = std::env::var("WHY_FAULT").ok();
     let is_wanted = |fault: &Fault| only.as_ref().is_none_or(|name| *name == format!("{fault:?}"));
-    for fault in Fault::ALL.into_iter().filter(is_wanted) {
+    let all = Fault::ALL.into_iter().chain([Fault::LossUnderLoad]);
+    for fault in all.filter(is_wanted) {
         let mut scores = scores(seed, draws, fault);
         scores.sort_by(|a, b| a.share().total_cmp(&b.share()));
         let at = |part: f64| {
@@ -82,8 +84,10 @@ fn the_distribution_over_many_draws() {
             at(0.25),
             at(0.5)
         );
+        scores.sort_by(|a, b| b.wrong.total_cmp(&a.wrong));
         for score in scores.iter().take(5) {
-            println!("  {score:?}");
+            let Score { number, right, wrong, elsewhere } = score;
+            println!("  draw {number}: right {right:.0}, wrong {wrong:.0}: {elsewhere:.0?}");
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::fault::{Fault, calm_network};
 /// Waiting that a fault added to a draw, byte-seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Score {
+    /// The draw.
+    pub(crate) number: u64,
     /// Charged to its path and cause.
     pub(crate) right: f64,
     /// Charged elsewhere.
@@ -35,7 +37,7 @@ pub(crate) fn score_draw(population: Population, number: u64, fault: Fault) -> O
     let mut faulty = calm.clone();
     fault.inject(&mut faulty);
     let (before, after) = (charged_in(&calm), charged_in(&faulty));
-    let mut score = Score { right: 0.0, wrong: 0.0, elsewhere: Vec::new() };
+    let mut score = Score { number, right: 0.0, wrong: 0.0, elsewhere: Vec::new() };
     for (&(path, cause), &charged) in &after {
         let more = charged - before.get(&(path, cause)).copied().unwrap_or(0.0);
         if cause == fault.cause() && fault.path().is_none_or(|own| own == path) {
