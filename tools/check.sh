@@ -53,7 +53,7 @@ fi
 rm -f "$python_log"
 
 # A test program that hangs is ended, and with it all that it has started: the longest takes a few minutes.
-if [ ! -t 1 ]; then
+if [ ! -t 1 ] && command -v timeout >/dev/null; then
 	host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 	export "CARGO_TARGET_${host}_RUNNER=timeout --kill-after=10 900"
 fi
