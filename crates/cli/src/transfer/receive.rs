@@ -22,8 +22,8 @@ use crate::talk::Talk;
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
     let capture =
         args.common.capture.open(LOCAL, ("server", "receive"), Talk::new(args.common.quiet))?;
-    let done =
-        build_runtime().map_err(Failure::run_failed)?.block_on(serve_senders(args, &capture));
+    let runtime = build_runtime().map_err(|error| Failure::with_code(LOCAL, error))?;
+    let done = runtime.block_on(serve_senders(args, &capture));
     done.and(capture.finish())
 }
 

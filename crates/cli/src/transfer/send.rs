@@ -44,7 +44,8 @@ pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     let capture = args.common.capture.open(LOCAL, ("client", &command), talk)?;
     let identity = load_identity(args)?;
     let sender = Sender { args, sources: &sources, identity, keys, capture };
-    let done = build_runtime().map_err(Failure::run_failed)?.block_on(sender.enrol_and_send());
+    let runtime = build_runtime().map_err(|error| Failure::with_code(LOCAL, error))?;
+    let done = runtime.block_on(sender.enrol_and_send());
     done.and(sender.capture.finish())
 }
 

@@ -69,7 +69,10 @@ fn who_has_few_descriptors_is_told_in_lines() {
             command.env("POLYPATH_HOME", stage.path("home")).current_dir(stage.path(""));
             let output = command.stdin(Stdio::null()).output().unwrap();
             let talk = String::from_utf8(output.stderr).unwrap();
-            assert!(matches!(output.status.code(), Some(1 | 5)), "{line}, {limit}: {talk}");
+            // What `perf` lacks has no code of its own.
+            let codes = if line.starts_with("perf") { &[1, 5][..] } else { &[5] };
+            let code = output.status.code().unwrap_or(-1);
+            assert!(codes.contains(&code), "{line}, {limit}, code {code}: {talk}");
             let last = talk.lines().last().unwrap();
             let says = last.to_lowercase().contains("too many open files");
             assert!(says && last.starts_with("polypath: "), "{line}, {limit}: {talk}");
