@@ -78,7 +78,7 @@ compile_beside_tests() {
 	fi
 	if [ -n "${POLYPATH_PYTHON:-}" ]; then
 		step "the wheel"
-		bash tools/wheel.sh "$target/wheels" quick
+		bash tools/wheel.sh "$target/wheels" dev
 	fi
 	step "lints"
 	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
