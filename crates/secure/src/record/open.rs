@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use polypath_proto::PathId;
 use polypath_proto::protection::{HEADROOM, OpenError};
-use polypath_proto::time::{Duration, Time};
+use polypath_proto::time::Time;
 
 use super::layout::{self, Record};
 use super::nonce;
 use super::numbers::{Likely, Numbers};
-use super::paths::{Known, Paths};
+use super::paths::{Paths, SURE_FOR};
 use crate::aead::{Cipher, KeyMaterial, Nonce, Suite, TAG_LEN, cipher};
 
 /// What packets of one epoch are opened with.
@@ -27,10 +27,6 @@ pub(crate) struct Opener {
     /// When the last one came that was opened.
     latest: Time,
 }
-
-/// Half of the numbers that 16 bits tell apart, 32,768, are not lost in a row within this time:
-/// those were 16 million packets a second.
-const SURE_FOR: Duration = Duration::from_millis(2);
 
 /// When and where a packet came.
 #[derive(Clone, Copy, Debug)]
@@ -65,13 +61,14 @@ impl Opener {
         let sealed = chunk.get_mut(HEADROOM..).ok_or(OpenError::Malformed)?;
         let mask = self.cipher.mask(&record.sample).ok_or(OpenError::Malformed)?;
         let low = record.number(mask);
-        let Known { lag, last } = paths.known(arrival.path);
-        let last = last.filter(|(epoch, _)| *epoch == self.epoch).map(|(_, number)| number);
+        let known = paths.known(arrival.path);
+        let lag = known.lag;
+        let last = known.last.filter(|(epoch, _)| *epoch == self.epoch).map(|(_, number)| number);
         let first = self.numbers.likeliest(arrival.now, lag, last, low);
         let is_fresh = self.numbers.is_fresh(first);
         let may_be_another = !is_fresh
             || self.in_doubt
-            || self.numbers.need_paths()
+            || self.numbers.need_paths() && !known.is_sure(arrival.now, self.epoch, first)
             || arrival.now.since(self.latest) > SURE_FOR;
         let copy = may_be_another.then(|| Box::<[u8]>::from(&*sealed));
         let opened = if is_fresh { self.decrypt(first, sealed)? } else { None };
@@ -87,7 +84,7 @@ impl Opener {
         (self.in_doubt, self.latest) = (number != first, arrival.now);
         if let Some(path) = arrival.path.filter(|_| self.numbers.need_paths()) {
             let lag = self.numbers.lag(arrival.now, number, number == first);
-            paths.learn(path, lag, (self.epoch, number));
+            paths.learn(path, lag, (self.epoch, number), arrival.now);
         }
         self.numbers.take(arrival.now, number);
         Ok(HEADROOM..HEADROOM + content)
