@@ -189,6 +189,23 @@ fn forty_thousand_packets_of_reordering() {
     }
 }
 
+/// Its number looks like one that is due soon, whatever path it comes on.
+#[test]
+fn one_that_tens_of_thousands_overtake_is_taken() {
+    for behind in [33_000, 49_000, 60_000, 65_535, 65_536, 65_537, 80_000] {
+        for path in [FAST, SLOW, None] {
+            let (mut sender, mut receiver) = (end(1, 2), end(2, 1));
+            let late = seal(&mut sender, 0);
+            for n in 1..=behind {
+                let chunk = seal(&mut sender, n);
+                assert_eq!(open(&mut receiver, Time(n * 5000), FAST, &chunk), Ok(n));
+            }
+            let now = Time((behind + 1) * 5000);
+            assert_eq!(open(&mut receiver, now, path, &late), Ok(0), "{behind} {path:?}");
+        }
+    }
+}
+
 #[test]
 fn the_loss_of_up_to_two_hundred_thousand_in_a_row_is_overcome() {
     for lost in [1, 32_000, 33_000, 70_000, 150_000, 200_000] {

@@ -29,23 +29,6 @@ pub(super) struct Known {
     pub(super) lag: Option<Duration>,
     /// Epoch and number of what it delivered last.
     pub(super) last: Option<(u64, u64)>,
-    /// When that came.
-    pub(super) at: Time,
-}
-
-/// Half of the numbers that 16 bits tell apart, 32,768, do not pass within this time: those were 16
-/// million packets a second.
-pub(super) const SURE_FOR: Duration = Duration::from_millis(2);
-
-/// Numbers of a path that delivers are nearer to each other than this within [`SURE_FOR`].
-const NEAR: u64 = 1 << 14;
-
-impl Known {
-    /// Whether `number` can be no other: the path has delivered one that is near a moment ago.
-    pub(super) fn is_sure(&self, now: Time, epoch: u64, number: u64) -> bool {
-        let near = |(of, last): (u64, u64)| of == epoch && last.abs_diff(number) < NEAR;
-        self.last.is_some_and(near) && now.since(self.at) <= SURE_FOR
-    }
 }
 
 impl Paths {
@@ -56,19 +39,13 @@ impl Paths {
 
     /// A path has delivered a record of this epoch and number. `lag` is `None` if it says nothing
     /// about that.
-    pub(super) fn learn(
-        &mut self,
-        path: PathId,
-        lag: Option<Duration>,
-        last: (u64, u64),
-        at: Time,
-    ) {
+    pub(super) fn learn(&mut self, path: PathId, lag: Option<Duration>, last: (u64, u64)) {
         if self.known.len() <= path.index() {
             // An index is a byte: 256 paths at most.
             self.known.resize(path.index() + 1, Known::default());
         }
         if let Some(known) = self.known.get_mut(path.index()) {
-            *known = Known { lag: lag.or(known.lag), last: Some(last), at };
+            *known = Known { lag: lag.or(known.lag), last: Some(last) };
         }
     }
 
@@ -105,28 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_sure_near_the_last_one_and_soon_after_it() {
-        let at = Time::from_secs(1);
-        let known = Known { lag: None, last: Some((3, 100_000)), at };
-        let soon = at + SURE_FOR;
-        for number in [100_001, 100_000 - NEAR + 1, 100_000 + NEAR - 1] {
-            assert!(known.is_sure(soon, 3, number), "{number}");
-        }
-        for number in [100_000 - NEAR, 100_000 + NEAR] {
-            assert!(!known.is_sure(soon, 3, number), "{number}");
-        }
-        assert!(!known.is_sure(soon, 4, 100_001), "another epoch");
-        assert!(!known.is_sure(soon + Duration::from_nanos(1), 3, 100_001), "long ago");
-        assert!(!Known::default().is_sure(Time::ZERO, 0, 0), "nothing came");
-    }
-
-    #[test]
     fn a_path_that_is_gone_leaves_no_lag() {
         let mut paths = Paths::default();
-        let (lag, at) = (Some(Duration::from_millis(7)), Time::from_secs(1));
-        let known = Known { lag, last: Some((3, 5)), at };
-        paths.learn(PathId(3), known.lag, (3, 4), Time::ZERO);
-        paths.learn(PathId(3), None, (3, 5), at);
+        let known = Known { lag: Some(Duration::from_millis(7)), last: Some((3, 5)) };
+        paths.learn(PathId(3), known.lag, (3, 4));
+        paths.learn(PathId(3), None, (3, 5));
         assert_eq!(paths.known(Some(PathId(3))), known);
         for other in [Some(PathId(2)), Some(PathId(4)), None] {
             assert_eq!(paths.known(other), Known::default());
