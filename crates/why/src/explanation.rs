@@ -41,8 +41,8 @@ impl Cause {
     }
 }
 
-/// What holds a sender back: the first two with [`Cause::Window`], the others with
-/// [`Cause::Sender`].
+/// What holds a sender back: windows and pacing with [`Cause::Window`], the path scheduler and
+/// Nagle's rule with [`Cause::Sender`].
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -63,8 +63,9 @@ impl Hold {
     /// What a wait for it is charged to.
     pub const fn cause(self) -> Cause {
         match self {
-            Self::PeerWindow | Self::Paths => Cause::Window,
-            Self::Scheduler | Self::Pacing | Self::Company => Cause::Sender,
+            // What is paced waits for its part of a window, or of the rate that stands in its place.
+            Self::PeerWindow | Self::Paths | Self::Pacing => Cause::Window,
+            Self::Scheduler | Self::Company => Cause::Sender,
         }
     }
 }

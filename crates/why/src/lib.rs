@@ -42,7 +42,7 @@
 //!   moment, by what ended the sender's last attempt to send: to the [window](Cause::Window) if the
 //!   peer's was closed, or those of the paths (congestion windows, Max.Burst), to the
 //!   [application](Cause::Application) if there was nothing more to send, and to the
-//!   [sender](Cause::Sender) for anything else: the path scheduler, pacing, Nagle's rule.
+//!   [sender](Cause::Sender) for anything else: the path scheduler, Nagle's rule.
 //! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do
 //!   this, and everything else that delays some packets of a path and not others.
 //! - If it did not arrive, it is late until it should have come, with the delay of its nearest

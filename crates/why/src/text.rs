@@ -138,6 +138,10 @@ fn advise_window(hold: Option<Hold>) -> &'static str {
             "those of the paths: a congestion control whose windows grow faster, or a larger \
              Max.Burst"
         }
+        Some(Hold::Pacing) => {
+            "those of the paths, which packets were spread over: a congestion control whose \
+             windows grow faster"
+        }
         _ => "the peer's: a larger receive buffer, shorter messages, or a peer that reads sooner",
     }
 }
@@ -148,7 +152,6 @@ fn advise_sender(hold: Option<Hold>) -> &'static str {
             "the path scheduler waited though a path was open: another path scheduler, or other \
              parameters of it"
         }
-        Some(Hold::Pacing) => "packets were paced: a higher pacing rate, or no pacing",
         Some(Hold::Company) => {
             "what did not fill a packet waited for more (Nagle's rule): write whole messages at \
              once, or turn the rule off"

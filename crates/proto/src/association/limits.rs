@@ -117,7 +117,9 @@ impl Limits {
             Stop::PeerWindow => Limit::PeerWindow,
             Stop::Paths => path_limit(paths),
             Stop::Scheduler => scheduler_limit(paths),
-            Stop::Pacing => Limit::Pacing,
+            Stop::Pacing if paths.views.iter().any(|v| v.rate_based) => Limit::Pacing,
+            // A window is spread, faster than it opens: what limited before still does.
+            Stop::Pacing => self.current,
         };
         self.note_limit(now, limit);
         if !tx.is_drained() {

@@ -267,18 +267,14 @@ impl Association {
         }
     }
 
-    /// Whether packets of a path leave one after the other: a SACK that answers many would let as
-    /// many go at once. With data on several paths so do the SACKs of another stack, which take the
-    /// way that their data took: one that comes by a far way is older than what a near one told,
-    /// and near ones come only as often as their own path brings packets.
+    /// Whether packets of a path leave one after the other. With SACK thinning always: spaced SACKs,
+    /// copies of SACKs by a nearer path, and SACKs that took the way of their data each answer many
+    /// packets at once, which would let as many leave together, and a short queue loses some.
     fn is_paced(&self) -> bool {
-        let is_bunched = self.config.sack.thinning
-            && !self.caps.agreed.sack_thinning
-            && self.paths.views.iter().filter(|path| path.outstanding > 0).nth(1).is_some();
         self.config.pacing
+            || self.config.sack.thinning
             || self.policies.congestion.is_rate_based()
             || self.sacks_are_spaced
-            || is_bunched
     }
 
     /// The next packet on `path` waits for this one of `bytes`.

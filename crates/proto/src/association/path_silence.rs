@@ -30,7 +30,10 @@ impl Association {
         let sound = |v: &PathView| v.usable && !v.silent && v.state == PathState::Active;
         let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));
         let is_over = self.state == State::Closed;
-        if is_over || !replaceable || !self.paths.view(p).is_some_and(sound) {
+        // What a timeout sent again on the only path there was waits there for the next one, although
+        // there may be another path by then.
+        let failing = |v: &PathView| !v.silent && v.state == PathState::PotentiallyFailed;
+        if is_over || !replaceable || !self.paths.view(p).is_some_and(|v| sound(v) || failing(v)) {
             return;
         }
         self.paths.suspect(p);

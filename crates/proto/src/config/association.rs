@@ -98,8 +98,8 @@ pub struct AssocConfig {
     /// association lives: [`set_nodelay`](crate::Association::set_nodelay).
     pub nagle: bool,
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names.
-    /// Retransmissions and control chunks do not wait. Always done towards a peer with which
-    /// [thinned SACKs](super::SackConfig::thinning) were agreed.
+    /// Retransmissions and control chunks do not wait. With
+    /// [SACK thinning](super::SackConfig::thinning) they are spread in any case, at twice that rate.
     pub pacing: bool,
     /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts
     /// only at an endpoint whose lower layer [detects errors] in the same way.

@@ -36,7 +36,9 @@ pub struct SackConfig {
     /// ([`CcConfig::abc_per_acked`](super::CcConfig::abc_per_acked),
     /// [`BurstRule::PerAcked`](super::BurstRule::PerAcked)), losses that are found by their times
     /// ([`RecoveryConfig::rack`](super::RecoveryConfig::rack)), and round trips measured by SACKs
-    /// of any path. Data is paced while the peer's SACKs are spaced.
+    /// of any path. Data is [paced](super::AssocConfig::pacing), whatever the peer agreed to: at
+    /// the rate that the congestion control names while its SACKs are spaced, at twice that rate
+    /// else.
     pub thinning: bool,
 }
 

@@ -33,8 +33,10 @@ impl Sender {
             return false;
         };
         let Some(trip) = view.srtt else { return false };
-        let Some((_, sent)) = self.outstanding.earliest_sent(p) else { return false };
-        sent + trip + grace(view, trip) <= due_elsewhere
+        let Some((tsn, sent)) = self.outstanding.earliest_sent(p) else { return false };
+        // A peer with few gap ack blocks (Linux: 16) says nothing of what lies beyond the last one.
+        self.recovery.could_report(tsn)
+            && sent + trip + grace(view, trip) <= due_elsewhere
             && now >= last_acked + (trip / 4).max(JITTER)
     }
 

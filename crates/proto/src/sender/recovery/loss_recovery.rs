@@ -149,6 +149,11 @@ impl LossRecovery {
         self.paths.get(p.index()).map(|own| own.last_acked)
     }
 
+    /// Whether the latest SACK had room to tell of `tsn`.
+    pub(crate) const fn could_report(&self, tsn: u64) -> bool {
+        tsn <= self.reported_to
+    }
+
     /// The smallest round trip of data on `p`, where time-based detection measures it.
     pub(crate) fn shortest_trip(&self, p: PathId) -> Option<Duration> {
         self.paths.get(p.index()).and_then(|own| own.rack.shortest_trip())

@@ -174,6 +174,22 @@ fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
     assert!(!silent(&mut rig, 0), "it was heard of");
 }
 
+/// The peer reports 16 blocks at most, as Linux does: of the far path's chunks every second is
+/// lost, and the near path's one lies beyond the last block that fits.
+#[test]
+fn a_path_is_not_silent_where_the_sack_has_no_room_for_its_data() {
+    let mut rig = rig();
+    rig.send(&[2; 40]);
+    rig.send(&[0]);
+    rig.wait(100);
+    let every_second: Vec<_> = (0..16).map(|n| (5 + 2 * n, 5 + 2 * n)).collect();
+    rig.sack(2, 3, &every_second);
+    assert!(!rig.tx.is_silent(rig.now, PathId(0), &rig.outcome, &rig.paths));
+    // One with room for it.
+    rig.sack(2, 3, &[(5, 36)]);
+    assert!(rig.tx.is_silent(rig.now, PathId(0), &rig.outcome, &rig.paths));
+}
+
 #[test]
 fn copies_of_a_window_do_not_leave_in_one_go() {
     let mut rig = rig();
