@@ -40,7 +40,7 @@
 //! - But if what waits comes *before* it in its message, it does not wait for another path alone:
 //!   it waits for the sender. What the missing chunk was sent later than it is charged, moment by
 //!   moment, by what ended the sender's last attempt to send: to the [window](Cause::Window) if the
-//!   peer's was closed, or those of the paths (congestion windows, Max.Burst), to the
+//!   peer's was closed, or those of the paths (congestion windows, Max.Burst, pacing), to the
 //!   [application](Cause::Application) if there was nothing more to send, and to the
 //!   [sender](Cause::Sender) for anything else: the path scheduler, Nagle's rule.
 //! - From then on until it arrives it is late: [queue](Cause::Queue), charged to `p`. Queues do

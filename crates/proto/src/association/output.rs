@@ -274,7 +274,6 @@ impl Association {
         self.config.pacing
             || self.config.sack.thinning
             || self.policies.congestion.is_rate_based()
-            || self.sacks_are_spaced
     }
 
     /// The next packet on `path` waits for this one of `bytes`.

@@ -72,7 +72,8 @@ pub struct AssocConfig {
     /// Which paths INIT takes.
     pub handshake: Handshake,
     /// Max.Burst: packets of new data per path and send attempt, or as
-    /// [`max_burst_rule`](ReproductionConfig::max_burst_rule) has it; `None`: no limit.
+    /// [`max_burst_rule`](ReproductionConfig::max_burst_rule) has it; `None`: no limit. Where data is
+    /// [paced](Self::pacing) the pacer bounds bursts instead.
     pub max_burst: Option<u32>,
     /// Delayed acknowledgement.
     pub sack: SackConfig,

@@ -23,7 +23,7 @@ pub enum Limit {
     Rules,
     /// The path scheduler waits although a path is open; this one is the fastest that is not.
     Scheduler(PathId),
-    /// A packet waits for its time (pacing).
+    /// A packet waits for its time at the rate of a rate-based control (BBR).
     Pacing,
     /// No path works.
     NoPath,
