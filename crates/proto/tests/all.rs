@@ -28,6 +28,7 @@ mod reconfig_implied;
 mod reconfig_wrap;
 mod recovery;
 mod restart_in_shutdown;
+mod runs_of_tsns;
 mod set_up_rules;
 mod several_ports;
 mod shutdown;

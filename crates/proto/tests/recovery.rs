@@ -58,7 +58,7 @@ fn cwnd(pair: &Pair) -> u64 {
 }
 
 /// TSNs of the packet's DATA chunks.
-fn tsns(packet: &Packet) -> Vec<u32> {
+pub(crate) fn tsns(packet: &Packet) -> Vec<u32> {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).expect("valid packet");
     let chunks = view.chunks().map(|raw| raw.expect("valid").decode().expect("valid"));
     let tsn =

@@ -7,6 +7,7 @@ mod chunk_rescheduling;
 mod congestion_windows;
 mod errors;
 mod explicit_eor;
+mod held_packets;
 mod input;
 mod limits;
 mod mtu;
@@ -67,6 +68,7 @@ use crate::stats::{AssocStats, PathStats, RecoveryStats, StreamWait};
 use crate::time::{Duration, Time};
 use crate::trace::{TraceRecord, Tracer};
 use crate::view::AssocView;
+use held_packets::HeldPackets;
 use timers::Timers;
 
 /// An SCTP association with all its paths.
@@ -94,6 +96,8 @@ pub struct Association {
     pub(crate) timers: Timers,
     /// Present once a packet was paced.
     pacers: Option<Box<Pacers>>,
+    /// Present while packets wait for their time.
+    held: Option<Box<HeldPackets>>,
     /// The peer says that it spaces its SACKs, for its way back has a queue.
     sacks_are_spaced: bool,
     pub(crate) control: ControlQueue,
@@ -173,6 +177,7 @@ impl Association {
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: None,
+            held: None,
             sacks_are_spaced: false,
             control: ControlQueue::default(),
             events: VecDeque::new(),
@@ -477,6 +482,7 @@ impl Association {
         self.rx.abort_parts();
         self.report_aborted_parts();
         self.state = State::Closed;
+        self.held = None;
         self.timers = Timers::default();
         for (_, path) in self.paths.iter_mut() {
             path.t3 = Time::MAX;

@@ -18,6 +18,15 @@ use crate::trace::{StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
 use crate::view::{ChunkMeta, LossKind};
 
+/// Whether a packet with DATA has a SACK, too.
+#[derive(Clone, Copy, Debug)]
+enum WithSack {
+    Always,
+    /// Where one is pending that goes this way.
+    IfPending,
+    Never,
+}
+
 impl Association {
     /// Appends the next packet to `buf`; `None` when there is nothing to send now.
     pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
@@ -34,16 +43,56 @@ impl Association {
         if let Some(path) = self.control.front().map(|c| c.path) {
             return self.control_packet(now, path, buf);
         }
+        if let Some(packet) = self.departing_packet(now, buf) {
+            return Some(packet);
+        }
         if self.rx.sack_due(now) && self.acknowledges() {
             let path = self.sack_path().choose(now);
-            return self.data_packet(now, path, None, true, buf);
+            return self.data_packet(now, path, None, WithSack::Always, buf);
         }
-        let next = self.next_transmission(now, None);
-        let Some(path) = next.map_or_else(|| self.forward_tsn_path(), |next| Some(next.path()))
-        else {
-            return self.last_words(now, buf);
-        };
-        self.data_packet(now, path, next, false, buf)
+        loop {
+            let next = self.next_transmission(now, None);
+            let Some(path) = next.map_or_else(|| self.forward_tsn_path(), |next| Some(next.path()))
+            else {
+                return self.last_words(now, buf);
+            };
+            let departs = next.map_or(Time::ZERO, |next| self.departure(&next));
+            if departs <= now {
+                return self.data_packet(now, path, next, WithSack::IfPending, buf);
+            }
+            // A SACK must not wait.
+            let start = buf.len();
+            let packet = self.data_packet(now, path, next, WithSack::Never, buf)?;
+            self.held.get_or_insert_default().push(departs, packet, buf.split_off(start));
+        }
+    }
+
+    /// When a packet that begins with `next` leaves; if that is later it is held until then, for
+    /// the path scheduler keeps TSNs together.
+    fn departure(&self, next: &Transmission) -> Time {
+        match (next, &self.pacers) {
+            (Transmission::NewData { path, .. }, Some(pacers))
+                if !self.policies.congestion.is_rate_based() =>
+            {
+                pacers.next(*path)
+            }
+            _ => Time::ZERO,
+        }
+    }
+
+    /// The next packet that was held, if its time has come; to where its path leads now.
+    fn departing_packet(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
+        let held = self.held.as_mut()?;
+        let start = buf.len();
+        while let Some(packet) = held.take_due(now, buf) {
+            if let Some(path) = self.paths.get_mut(packet.path) {
+                return Some(Packet { tuple: path.tuple, ..packet });
+            }
+            // The path was removed, and its data goes elsewhere.
+            buf.truncate(start);
+        }
+        self.held = self.held.take().filter(|held| held.deadline() != Time::MAX);
+        None
     }
 
     /// Nothing is left to send: an association without keys ends, now that the peer was told why;
@@ -97,6 +146,7 @@ impl Association {
             attempt: &mut self.attempt,
             limits: &mut self.limits,
             is_rate_based,
+            may_hold: self.held.as_ref().is_none_or(|held| !held.is_full()),
             pacers: self.pacers.as_deref_mut().filter(|_| is_paced),
             window_probe_timer: &mut self.timers.probe,
             scheduler_timer: &mut self.timers.scheduler,
@@ -189,7 +239,7 @@ impl Association {
         now: Time,
         path: PathId,
         first: Option<Transmission>,
-        sack: bool,
+        sack: WithSack,
         buf: &mut Vec<u8>,
     ) -> Option<Packet> {
         let fitting = self.paths.packet_limit(path).saturating_sub(self.data_reserve());
@@ -199,7 +249,12 @@ impl Association {
         let mut packet = PacketBuilder::new(path, room, first.as_ref(), self.header(), buf);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
         let along = || self.rx.sack_pending() && self.sack_path().choose(now) == path;
-        if sack || packet.fits() && along() {
+        let with_sack = match sack {
+            WithSack::Always => true,
+            WithSack::IfPending => packet.fits() && along(),
+            WithSack::Never => false,
+        };
+        if with_sack {
             self.write_sack(now, path, &mut packet.writer);
         }
         if packet.fits() && self.tx.forward.is_due() && self.may_forward_on(path) {
@@ -271,9 +326,7 @@ impl Association {
     /// copies of SACKs by a nearer path, and SACKs that took the way of their data each answer many
     /// packets at once, which would let as many leave together, and a short queue loses some.
     fn is_paced(&self) -> bool {
-        self.config.pacing
-            || self.config.sack.thinning
-            || self.policies.congestion.is_rate_based()
+        self.config.pacing || self.config.sack.thinning || self.policies.congestion.is_rate_based()
     }
 
     /// The next packet on `path` waits for this one of `bytes`.

@@ -30,6 +30,8 @@ pub(super) struct SendDecision<'a> {
     pub(super) pacers: Option<&'a mut Pacers>,
     /// Paths whose time to send has not come are closed, and retransmissions wait for it, too.
     pub(super) is_rate_based: bool,
+    /// A packet may be written before its time and held until then.
+    pub(super) may_hold: bool,
     /// When a zero-window probe may go out.
     pub(super) window_probe_timer: &'a mut Time,
     /// When the path scheduler is to be asked again.
@@ -233,7 +235,10 @@ impl SendDecision<'_> {
                     self.trace_decision(Some(path));
                     // A choice that must wait is not made anew for another path: that would take
                     // data from where the scheduler knows it belongs, for a millisecond.
-                    if packet != Some(path) && !self.pacer_admits(path) {
+                    if packet != Some(path)
+                        && !self.keeps_tsns_together(path)
+                        && !self.pacer_admits(path)
+                    {
                         return Err(Stop::Pacing);
                     }
                     let size = self.tx.chunk_size(chunk.bytes);
@@ -310,6 +315,14 @@ impl SendDecision<'_> {
     fn pacer_admits(&mut self, path: PathId) -> bool {
         let pacer = self.pacers.as_mut().and_then(|p| p.of(path));
         pacer.is_none_or(|pacer| pacer.admits(self.now))
+    }
+
+    /// Whether a packet for `path` is written now, although it may have to be held: other paths' data
+    /// that is sent meanwhile must not come between its TSNs.
+    fn keeps_tsns_together(&self, path: PathId) -> bool {
+        self.may_hold
+            && !self.is_rate_based
+            && self.policies.path_scheduler.keeps_tsns_together(path)
     }
 
     /// What closes all paths: that of one whose time has not come is pacing.

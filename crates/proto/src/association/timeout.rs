@@ -28,6 +28,7 @@ impl Association {
         let next = next.min(self.limits.timer());
         let next = next.min(self.protection.as_ref().map_or(Time::MAX, |state| state.timer()));
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
+        let next = next.min(self.held.as_ref().map_or(Time::MAX, |held| held.deadline()));
         (next != Time::MAX).then_some(next)
     }
 

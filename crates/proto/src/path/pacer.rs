@@ -35,7 +35,12 @@ impl Pacers {
 
     /// Whether the time of `path` has not come.
     pub(crate) fn holds(&self, path: PathId, now: Time) -> bool {
-        self.paths.get(path.index()).is_some_and(|pacer| pacer.next > now)
+        self.next(path) > now
+    }
+
+    /// When the next packet may leave on `path`.
+    pub(crate) fn next(&self, path: PathId) -> Time {
+        self.paths.get(path.index()).map_or(Time::ZERO, |pacer| pacer.next)
     }
 
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.

@@ -37,6 +37,14 @@ pub trait PathScheduler: Policy {
     /// The path for `next`.
     fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick;
 
+    /// Whether what goes out on `path` now has the TSNs after the latest one there, although packets
+    /// are paced: the engine writes them at once and holds each until its time, while other paths
+    /// go on. Without it a path whose time has not come makes its data, and all behind it, wait.
+    /// Where the congestion control names the rate this has no effect.
+    fn keeps_tsns_together(&self, _path: PathId) -> bool {
+        false
+    }
+
     /// How long until a packet of `bytes` that leaves on `path` now is acknowledged, for a
     /// scheduler that knows more of that than the view tells.
     fn expected_trip(

@@ -147,6 +147,7 @@ impl Association {
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
         self.setup = Setup::default();
         self.timers = Timers::default();
+        self.held = None;
         self.control.clear();
         self.adopt_peer(peer);
         self.events.push_back(Event::Restarted);
