@@ -14,6 +14,15 @@ const WEBRTC: &str = "[stack.receiver]
     nr-sack = 'off'
     extensions = ['pr-sctp', 're-config']";
 
+/// One as Linux has it.
+const LINUX: &str = "[stack.receiver]
+    sack-delay = '200ms'
+    sack-path = 'last-data'
+    max-gap-blocks = 16
+    dac = false
+    nr-sack = 'off'
+    extensions = []";
+
 fn simulate(text: &str) -> RunResult {
     let scenario = Source::new("thin", text.to_owned()).unwrap().parse_scenario().unwrap();
     run(&scenario, 1, Recording::default(), &mut |_| ()).unwrap()
@@ -79,6 +88,19 @@ fn a_peer_that_reports_few_gap_ack_blocks_does_not_slow_the_faster_path() {
     let streams = "streams = 16\nper-stream-backlog = true";
     let goodput = saturated(&paths, "2MB", streams, WEBRTC).total.goodput;
     assert!(goodput > 0.99 * payload(120.0), "{goodput}, was 87.5e6");
+}
+
+#[test]
+fn nor_does_one_where_windows_end_runs_and_packets_are_paced() {
+    let near = ("50Mbit/s", "10ms", 100);
+    for (paths, mbit, was) in [
+        (vec![near, ("20Mbit/s", "60ms", 100)], 70.0, 35.5),
+        (vec![near, ("20Mbit/s", "60ms", 20)], 70.0, 36.3),
+        (vec![("20Mbit/s", "5ms", 50), ("50Mbit/s", "80ms", 200)], 70.0, 31.3),
+    ] {
+        let goodput = saturated(&paths, "4MB", "", LINUX).total.goodput;
+        assert!(goodput > 0.96 * payload(mbit), "{paths:?}: {goodput}, was {was}e6");
+    }
 }
 
 #[test]

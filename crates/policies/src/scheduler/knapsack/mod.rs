@@ -590,6 +590,10 @@ impl PathScheduler for Knapsack {
         self.sooner(view, from, sent, bytes)
     }
 
+    fn keeps_tsns_together(&self, path: PathId) -> bool {
+        self.runs.is_under_way(path)
+    }
+
     fn expected_trip(&self, view: &AssocView<'_>, path: &PathView, bytes: u32) -> Option<Duration> {
         Some(self.expected_with(view, path, bytes))
     }
