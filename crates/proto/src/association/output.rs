@@ -67,17 +67,15 @@ impl Association {
         }
     }
 
-    /// When a packet that begins with `next` leaves; if that is later it is held until then, for
-    /// the path scheduler keeps TSNs together.
+    /// When a packet that begins with `next` leaves: if that is later it is held until then, for the
+    /// path scheduler keeps TSNs together. Key management waits for no pacer.
     fn departure(&self, next: &Transmission) -> Time {
-        match (next, &self.pacers) {
-            (Transmission::NewData { path, .. }, Some(pacers))
-                if !self.policies.congestion.is_rate_based() =>
-            {
-                pacers.next(*path)
-            }
-            _ => Time::ZERO,
+        let Transmission::NewData { path, chunk, .. } = next else { return Time::ZERO };
+        let of_keys = chunk.stream.0 == 0 && self.tx.queue.leads_with_key_message();
+        if of_keys || self.policies.congestion.is_rate_based() {
+            return Time::ZERO;
         }
+        self.pacers.as_ref().map_or(Time::ZERO, |pacers| pacers.next(*path))
     }
 
     /// The next packet that was held, if its time has come; to where its path leads now.
