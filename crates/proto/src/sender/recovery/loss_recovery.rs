@@ -61,7 +61,8 @@ pub(super) struct PathRecovery {
     pub(super) cut: Time,
     /// Bytes in flight before the SACK or timer at hand.
     pub(super) flight: u64,
-    pub(super) stats: RecoveryStats,
+    /// Present once there was anything to count.
+    pub(super) stats: Option<Box<RecoveryStats>>,
     pub(super) ns2: Option<Box<Ns2Recovery>>,
 }
 
@@ -141,7 +142,7 @@ impl LossRecovery {
 
     /// Counters of a path.
     pub(crate) fn stats(&self, p: PathId) -> RecoveryStats {
-        self.paths.get(p.index()).map(|own| own.stats).unwrap_or_default()
+        self.paths.get(p.index()).and_then(|own| own.stats.as_deref().copied()).unwrap_or_default()
     }
 
     /// When something of `p` was last acknowledged.
@@ -239,7 +240,9 @@ impl LossRecovery {
             for PathRecovery { rack, tail, resent, stats, .. } in &mut self.paths {
                 tail.note_duplicate(tsn);
                 resent.note_duplicate(tsn);
-                stats.spurious_retransmissions += u64::from(rack.note_duplicate(now, tsn));
+                if rack.note_duplicate(now, tsn) {
+                    stats.get_or_insert_default().spurious_retransmissions += 1;
+                }
             }
         }
     }
@@ -420,13 +423,15 @@ impl PathRecovery {
         }
         match what {
             Sent::New => {
-                self.stats.tail_probes += u64::from(self.tail.note_new_data_sent(now, tsn))
+                if self.tail.note_new_data_sent(now, tsn) {
+                    self.stats.get_or_insert_default().tail_probes += 1;
+                }
             }
             // This packet asks for a SACK as well as a probe would.
             Sent::Retransmission { .. } | Sent::Copy => self.tail.due = false,
             Sent::TailLossProbe => {
                 self.tail.note_probe_sent(now, tsn);
-                self.stats.tail_probes += 1;
+                self.stats.get_or_insert_default().tail_probes += 1;
             }
         }
     }

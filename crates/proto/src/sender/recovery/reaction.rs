@@ -34,7 +34,9 @@ impl LossRecovery {
             }
             let repaired =
                 tail.take_repaired_loss(rack.latest_delivered(), longest_overtaking(paths, p));
-            stats.tail_losses += u64::from(repaired);
+            if repaired {
+                stats.get_or_insert_default().tail_losses += 1;
+            }
             let mut losses = self.detect_losses_on(now, p, outstanding, paths);
             losses.react |= repaired;
             if let Some(outcome) = outcome.path_mut(p) {
@@ -124,8 +126,9 @@ impl LossRecovery {
             outstanding.lose_copy(tsn, p, paths);
         }
         if let Some(own) = self.paths.get_mut(p.index()) {
-            own.stats.rack_losses += 1;
-            own.stats.lost_again += u64::from(retransmission);
+            let stats = own.stats.get_or_insert_default();
+            stats.rack_losses += 1;
+            stats.lost_again += u64::from(retransmission);
         }
     }
 

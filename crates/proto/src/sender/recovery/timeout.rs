@@ -202,7 +202,7 @@ impl LossRecovery {
             own.timeout_exit = None;
             own.undone = true;
             own.resent = Resent::default();
-            own.stats.spurious_timeouts += 1;
+            own.stats.get_or_insert_default().spurious_timeouts += 1;
         }
         outstanding.restart_t3(now, p, paths);
     }
