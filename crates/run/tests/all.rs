@@ -16,6 +16,7 @@ mod ns2_rows;
 mod path_order;
 mod response_times;
 mod thin_near_paths;
+mod wake_ups;
 mod way_back;
 
 /// A file that is not named above would be no test at all.

@@ -294,7 +294,7 @@ impl Flow {
         if !self.client.established || self.stopped || now < self.start_at {
             return;
         }
-        if self.running && !woken && !self.has_news(now) {
+        if self.running && !woken && !self.is_app_due(now) && !self.has_news(now) {
             return;
         }
         self.running = true;
@@ -313,6 +313,13 @@ impl Flow {
         if let Some(responses) = &mut self.responses {
             responses.note_requests(now, data.accepted_messages() - before);
         }
+    }
+
+    /// Whether the application wanted to act now or before. Something else may come at the same
+    /// nanosecond and be seen first; the wake-up that was meant for it is gone then.
+    fn is_app_due(&self, now: Nanos) -> bool {
+        let app = self.app.next_wakeup().is_some_and(|at| at <= now);
+        app || self.beside.iter().any(|beside| beside.is_due_at(now))
     }
 
     /// Whether the application could do something that it could not when it last ran.

@@ -39,6 +39,11 @@ impl SideStream {
         self.next = Some(next);
     }
 
+    /// Whether a message is due at this very time.
+    pub(crate) fn is_due_at(&self, now: Nanos) -> bool {
+        self.next == Some(now)
+    }
+
     /// When the next message is due.
     pub(crate) fn next_wakeup(&self, now: Nanos) -> Option<Nanos> {
         self.next.filter(|&at| at > now)
