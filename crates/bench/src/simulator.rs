@@ -209,6 +209,7 @@ impl Setup {
                 loss_floor_mtus: 2,
                 abc_limit: 1,
                 abc_per_acked: false,
+                full_for_round_trip: false,
                 idle_halves_alone: false,
             },
             policies: polypath_policies::factory(&PolicySpec::default())?,

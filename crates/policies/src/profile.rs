@@ -142,6 +142,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.sack.path = SackPath::SmallestSrtt;
     assoc.sack.thinning = true;
     assoc.congestion.abc_per_acked = true;
+    assoc.congestion.full_for_round_trip = true;
     assoc.cmt.rtt_same_path = false;
     // On a real host packets come in batches, and one SACK answers a batch.
     assoc.reproduction.max_burst_rule = BurstRule::PerAcked;

@@ -1,5 +1,5 @@
-//! Runs: a path scheduler has consecutive TSNs on one path although packets are paced, and the
-//! other path goes on meanwhile. Paths of 20 ms there and back.
+//! What a path scheduler asks of the pacer: runs, which are consecutive TSNs on one path while the
+//! other path goes on, and a rate of its own. Paths of 20 ms there and back.
 
 use std::sync::Arc;
 
@@ -23,11 +23,20 @@ const RUN: usize = 16;
 /// The windows never fill.
 const WINDOW: u64 = 40 * 1456;
 
+const RUNS: Asks = Asks { together: true, rate: None };
+
 /// A run on path 1, one on path 0, and so on.
 #[derive(Debug)]
 struct Turns {
-    together: bool,
+    asks: Asks,
     sent: usize,
+}
+
+/// What it asks for on path 1.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asks {
+    together: bool,
+    rate: Option<u64>,
 }
 
 impl Policy for Turns {
@@ -42,7 +51,11 @@ impl PathScheduler for Turns {
     }
 
     fn keeps_tsns_together(&self, path: PathId) -> bool {
-        self.together && path == PathId(1)
+        self.asks.together && path == PathId(1)
+    }
+
+    fn pacing_rate(&self, path: PathId) -> Option<u64> {
+        self.asks.rate.filter(|_| path == PathId(1))
     }
 
     fn on_sent(&mut self, _: &AssocView<'_>, _: PathId, _: &ChunkMeta, _: bool) {
@@ -51,13 +64,11 @@ impl PathScheduler for Turns {
 }
 
 #[derive(Debug)]
-struct InTurns {
-    together: bool,
-}
+struct InTurns(Asks);
 
 impl PolicyFactory for InTurns {
     fn build(&self, cc: &CcConfig, _: &mut Rng) -> PolicySet {
-        let path_scheduler = Box::new(Turns { together: self.together, sent: 0 });
+        let path_scheduler = Box::new(Turns { asks: self.0, sent: 0 });
         PolicySet { path_scheduler, ..PolicySet::rfc9260(cc) }
     }
 }
@@ -67,9 +78,9 @@ const fn ms(ms: u64) -> Duration {
 }
 
 /// A client that has sent two runs' worth of messages, and where its log of that begins.
-fn sending(together: bool) -> (Pair, usize) {
+fn sending(asks: Asks) -> (Pair, usize) {
     let mut config = AssocConfig { pacing: true, max_burst: None, ..AssocConfig::default() };
-    config.policies = Arc::new(InTurns { together });
+    config.policies = Arc::new(InTurns(asks));
     // Heartbeats measure round trips.
     config.heartbeat_interval = Some(ms(100));
     config.congestion.initial_cwnd = InitialCwnd::Bytes(WINDOW);
@@ -98,7 +109,7 @@ fn departures(pair: &Pair, since: usize, i: usize) -> Vec<(Time, u32)> {
 
 #[test]
 fn a_run_has_consecutive_tsns_and_the_other_path_does_not_wait_for_it() {
-    let (mut pair, since) = sending(true);
+    let (mut pair, since) = sending(RUNS);
     let began = pair.now;
     pair.run_for(ms(100));
     let [other, run] = [0, 1].map(|path| departures(&pair, since, path));
@@ -120,7 +131,7 @@ fn a_run_has_consecutive_tsns_and_the_other_path_does_not_wait_for_it() {
 
 #[test]
 fn without_runs_what_comes_behind_waits_for_the_pacer() {
-    let (mut pair, since) = sending(false);
+    let (mut pair, since) = sending(Asks::default());
     let began = pair.now;
     pair.run_for(ms(100));
     let [other, run] = [0, 1].map(|path| departures(&pair, since, path));
@@ -129,10 +140,27 @@ fn without_runs_what_comes_behind_waits_for_the_pacer() {
 
 #[test]
 fn what_was_held_does_not_leave_once_the_association_is_over() {
-    let (mut pair, _) = sending(true);
+    let (mut pair, _) = sending(RUNS);
     let (since, now) = (pair.log.len(), pair.now);
     client(&mut pair).abort(now, Bytes::new());
     pair.run_for(ms(100));
     let kinds: Vec<_> = pair.sent_since(since).iter().flat_map(Packet::kinds).collect();
     assert!(kinds.contains(&kind::ABORT) && !kinds.contains(&kind::DATA), "{kinds:?}");
+}
+
+#[test]
+fn a_scheduler_spreads_packets_by_a_rate_of_its_own() {
+    // A packet every ten milliseconds, more or less, after three at once.
+    let (mut pair, since) = sending(Asks { rate: Some(147_000), ..Asks::default() });
+    let began = pair.now;
+    pair.run_for(ms(500));
+    let run = departures(&pair, since, 1);
+    let last = run[RUN - 1].0.since(began);
+    assert!(last > ms(120) && last < ms(150), "{last:?}");
+    // More than the window lets it have is nothing.
+    let (mut pair, since) = sending(Asks { rate: Some(u64::MAX), ..Asks::default() });
+    let began = pair.now;
+    pair.run_for(ms(500));
+    let last = departures(&pair, since, 1)[RUN - 1].0;
+    assert!(last >= began + ms(1) && last < began + ms(5), "{:?}", last.since(began));
 }

@@ -129,8 +129,9 @@ impl Stack {
         set(&mut assoc.sack.path, settings.sack_path);
         set(&mut assoc.sack.thinning, settings.sack_thinning);
         set(&mut assoc.rate_probes, settings.rate_probes);
-        // Windows that count SACKs would hardly grow by few of them.
+        // Windows that count SACKs, and whether each finds them full, would hardly grow by few.
         assoc.congestion.abc_per_acked |= assoc.sack.thinning;
+        assoc.congestion.full_for_round_trip |= assoc.sack.thinning;
         set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));
         set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));
     }

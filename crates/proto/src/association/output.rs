@@ -338,6 +338,8 @@ impl Association {
         let is_rate_based = self.policies.congestion.is_rate_based();
         let is_wanted = self.config.pacing || self.sacks_are_spaced || is_rate_based;
         let rate = if is_wanted { rate } else { rate.saturating_mul(2) };
+        let bound = self.policies.path_scheduler.pacing_rate(path).filter(|_| !is_rate_based);
+        let rate = bound.map_or(rate, |bound| rate.min(bound));
         // Such a rate is one of DATA chunks, as its samples are.
         let bytes = if is_rate_based { bytes.saturating_sub(COMMON_HEADER_LEN) } else { bytes };
         if let Some(pacer) = self.pacers.get_or_insert_default().of(path) {

@@ -34,6 +34,7 @@ pub struct SackConfig {
     /// As receiver this needs [`NrSack::Received`](super::NrSack::Received), for what another SACK
     /// leaves out is withdrawn. As sender it wants windows that count packets, not SACKs
     /// ([`CcConfig::abc_per_acked`](super::CcConfig::abc_per_acked),
+    /// [`CcConfig::full_for_round_trip`](super::CcConfig::full_for_round_trip),
     /// [`BurstRule::PerAcked`](super::BurstRule::PerAcked)), losses that are found by their times
     /// ([`RecoveryConfig::rack`](super::RecoveryConfig::rack)), and round trips measured by SACKs
     /// of any path. Data is [paced](super::AssocConfig::pacing), whatever the peer agreed to: at

@@ -8,6 +8,7 @@ use super::common::Policy;
 use super::congestion::{AckedInfo, CongestionControl, LossInfo};
 use super::congestion_config::{CcConfig, InitialSsthresh};
 use crate::ids::PathId;
+use crate::time::Time;
 use crate::view::{AssocView, LossKind, PathView};
 
 /// How windows grow and shrink. Sizes in bytes; `mtu` is the unit that [`CcConfig::unit`] chose.
@@ -141,12 +142,23 @@ pub struct PathWindow {
     partial_bytes_acked: u64,
     /// ssthresh was set to cwnd at the beginning of an idle period.
     idle: bool,
+    /// It counts as in use until then, for it was full.
+    in_use_until: Time,
+    /// It counts as in use by the SACK at hand.
+    in_use: bool,
 }
 
 impl PathWindow {
     /// Windows of these sizes; for tests of rules.
     pub const fn new(cwnd: u64, ssthresh: u64) -> Self {
-        Self { cwnd, ssthresh, partial_bytes_acked: 0, idle: false }
+        Self {
+            cwnd,
+            ssthresh,
+            partial_bytes_acked: 0,
+            idle: false,
+            in_use_until: Time::ZERO,
+            in_use: false,
+        }
     }
 
     /// Whether the path is in slow start (RFC 9260 section 7.2.1: cwnd <= ssthresh).
@@ -156,7 +168,15 @@ impl PathWindow {
 
     /// Whether the window was in use when the acknowledged data was on its way.
     pub const fn was_full(&self, ev: &AckedInfo) -> bool {
-        ev.outstanding_before >= self.cwnd
+        self.in_use || ev.outstanding_before >= self.cwnd
+    }
+
+    /// A SACK comes; a window that it finds full is in use for the path's round trip from now on.
+    fn note_use(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
+        if ev.outstanding_before >= self.cwnd {
+            self.in_use_until = now + path.srtt.unwrap_or(path.rto);
+        }
+        self.in_use = now < self.in_use_until;
     }
 
     /// Counts the bytes that `ev` acknowledged; true once per window of them, while the window is
@@ -252,6 +272,9 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
     fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
         if let Some(w) = self.windows.get_mut(ev.path.index()) {
+            if self.config.full_for_round_trip {
+                w.note_use(view.now, path, ev);
+            }
             self.rule.observe_ack(view, path, ev, w);
         }
         if ev.may_grow {
@@ -342,7 +365,7 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::{Duration, Time};
+    use crate::time::Duration;
 
     fn path(cc: &ClassicCc<Rfc9260Rule>) -> PathView {
         let mut p = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
@@ -361,7 +384,12 @@ mod tests {
     }
 
     fn ack(cc: &mut ClassicCc<Rfc9260Rule>, bytes: u64, outstanding_before: u64) {
-        let p = [path(cc)];
+        ack_at(cc, Time::ZERO, bytes, outstanding_before);
+    }
+
+    fn ack_at(cc: &mut ClassicCc<Rfc9260Rule>, now: Time, bytes: u64, outstanding_before: u64) {
+        let mut p = [path(cc)];
+        p[0].srtt = Some(Duration::from_millis(100));
         let ev = AckedInfo {
             path: PathId(0),
             bytes,
@@ -371,7 +399,7 @@ mod tests {
             rtt: None,
             sack_path: PathId(0),
         };
-        cc.on_acked(&AssocView::new(Time::ZERO, &p), &ev);
+        cc.on_acked(&AssocView::new(now, &p), &ev);
     }
 
     #[test]
@@ -382,6 +410,19 @@ mod tests {
         assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468);
         ack(&mut cc, 1468, 4404);
         assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468, "the window was not full");
+    }
+
+    #[test]
+    fn a_window_that_was_full_is_in_use_for_a_round_trip_where_that_is_wanted() {
+        for (wanted, grown) in [(false, [1, 1, 1]), (true, [1, 2, 2])] {
+            let mut cc = engine();
+            cc.config.full_for_round_trip = wanted;
+            let times = [(1_000, 4404), (1_099, 2936), (1_100, 2936)];
+            for ((ms, outstanding), times) in times.into_iter().zip(grown) {
+                ack_at(&mut cc, Time::from_millis(ms), 1468, outstanding);
+                assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468 * times, "{wanted} at {ms} ms");
+            }
+        }
     }
 
     #[test]

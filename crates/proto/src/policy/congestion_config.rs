@@ -18,6 +18,10 @@ pub struct CcConfig {
     /// That limit holds for every two packets that a SACK acknowledges, not for the SACK: windows
     /// grow by a SACK that answers many packets as by the many that RFC 9260 would have had sent.
     pub abc_per_acked: bool,
+    /// A window that was full once counts as in use for a round trip, as in RFC 7661 and in common
+    /// TCP stacks; RFC 9260 section 7.2.1 asks anew at each SACK. Packets that are paced, or that
+    /// take turns with those of other paths, do not fill it again by the next SACK.
+    pub full_for_round_trip: bool,
     /// A window above two MTUs that idles for an RTO is halved, or set to four MTUs if that is
     /// more, and ssthresh does not remember it: [`Ns2Faults`](crate::config::Ns2Faults) alone sets it.
     pub idle_halves_alone: bool,
@@ -32,6 +36,7 @@ impl Default for CcConfig {
             loss_floor_mtus: 4,
             abc_limit: 1,
             abc_per_acked: false,
+            full_for_round_trip: false,
             idle_halves_alone: false,
         }
     }

@@ -45,6 +45,13 @@ pub trait PathScheduler: Policy {
         false
     }
 
+    /// Bytes per second by which packets with DATA are spread on `path` at most, where packets are
+    /// [paced](crate::config::AssocConfig::pacing) by its window; `None`: the window alone decides,
+    /// and where the congestion control names the rate that does.
+    fn pacing_rate(&self, _path: PathId) -> Option<u64> {
+        None
+    }
+
     /// How long until a packet of `bytes` that leaves on `path` now is acknowledged, for a
     /// scheduler that knows more of that than the view tells.
     fn expected_trip(

@@ -139,6 +139,7 @@ pub fn s1(receive_buffer: u32) -> AssocConfig {
             loss_floor_mtus: 2,
             abc_limit: 1,
             abc_per_acked: false,
+            full_for_round_trip: false,
             idle_halves_alone: false,
         },
         reproduction: ReproductionConfig {

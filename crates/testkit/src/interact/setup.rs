@@ -312,6 +312,7 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
         loss_floor_mtus: [4, 2][rng.below(2)],
         abc_limit: 1 + rng.below(2) as u32,
         abc_per_acked: false,
+        full_for_round_trip: false,
         idle_halves_alone: false,
     }
 }

@@ -11,10 +11,6 @@ const PACKETS: u64 = 32;
 /// Header and padding of a chunk (I-DATA, RFC 8260 section 2.1), at most.
 const HEADER: u64 = 20 + 3;
 
-/// Packets that are spread go by so many times the rate that the path is known to carry, so that it
-/// may turn out to carry more.
-const SPREAD: f64 = 1.25;
-
 /// What the path may take beyond what is acknowledged on it: as much again, as in slow start. A
 /// path that gets its whole bandwidth-delay product in one go, because it rested or another one's
 /// SACK freed the buffer, drops the better part of it.
@@ -26,8 +22,6 @@ pub(super) struct Burst {
     /// rest.
     granted: u64,
     sizes: Sizes,
-    /// When the next packet is due, where packets are spread.
-    due: Time,
     /// When the path has sent what was handed to it, by the rate that it is known to carry.
     idle: Time,
 }
@@ -88,17 +82,8 @@ impl Burst {
         self.left > 0 || path.outstanding == 0 || path.rate_based
     }
 
-    /// Such a packet left on a path of `rate` bytes per second, if that is known: after a rest two
-    /// leave at once, then they are a packet's time apart.
-    pub(super) fn spread(&mut self, now: Time, bytes: u32, rate: f64) {
-        if rate > 0.0 {
-            let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
-            self.due = (self.due + took).max(now).min(now + took);
-        }
-    }
-
-    /// Such a packet left: the path is busy with it for a while. A rate that is known too low must
-    /// not add up.
+    /// Such a packet left on a path of `rate` bytes per second, if that is known: the path is busy
+    /// with it for a while. A rate that is known too low must not add up.
     pub(super) fn occupy(&mut self, now: Time, bytes: u32, rate: f64) {
         if rate > 0.0 {
             let took = Duration::from_nanos((f64::from(bytes) / rate * 1e9) as u64);
@@ -110,12 +95,6 @@ impl Burst {
     #[inline]
     pub(super) fn idle(&self, now: Time) -> Time {
         self.idle.max(now)
-    }
-
-    /// Whether a packet is due.
-    #[inline]
-    pub(super) const fn is_due(&self, now: Time) -> bool {
-        self.due.0 <= now.0
     }
 }
 
@@ -170,20 +149,5 @@ mod tests {
     fn a_path_fills_as_in_slow_start_whatever_size_its_packets_have() {
         fills_as_in_slow_start(1500);
         fills_as_in_slow_start(144);
-    }
-
-    #[test]
-    fn packets_are_spread_by_a_quarter_more_than_the_rate() {
-        let (rate, mut burst, mut sent) = (1e6, Burst::default(), Vec::new());
-        for tenth in 1_000..1_100_u64 {
-            let now = Time(tenth * 100_000);
-            while burst.is_due(now) {
-                burst.spread(now, 1_250, rate);
-                sent.push(tenth);
-            }
-        }
-        // 1,250 bytes take 1.25 ms, less a fifth.
-        assert_eq!(sent[..4], [1_000, 1_000, 1_010, 1_020]);
-        assert_eq!(sent.len(), 11);
     }
 }

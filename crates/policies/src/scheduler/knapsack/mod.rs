@@ -71,6 +71,10 @@ const EQUAL: f64 = 0.1;
 /// The buffer is the limit where there is as much to be done as this part of it.
 const FULL: f64 = 0.75;
 
+/// Packets that are spread go by so many times the rate that the path is known to carry, so that it
+/// may turn out to carry more.
+const SPREAD: f64 = 1.25;
+
 /// Every path.
 const ALL: u64 = u64::MAX;
 
@@ -188,14 +192,17 @@ impl Knapsack {
         guess.map_or(view.rto_initial, |(own, fastest)| (own + fastest) / 2)
     }
 
-    /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
+    /// What the buffer has beyond the paths' bandwidth-delay products, for each of them. Half of it
+    /// is for data that waits for a slower path's; where one path has all that is in flight there
+    /// is none.
     fn spare(&self, view: &AssocView<'_>) -> f64 {
-        let buffer = buffer(view);
         let mut used = 0.0;
         for path in view.paths {
             used += self.paths.get(path.id.index()).map_or(0.0, |own| own.estimate.bdp(path));
         }
-        (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
+        let busy = view.paths.iter().filter(|path| path.outstanding > 0).count();
+        let (part, paths) = if busy == 1 { (1.0, 1) } else { (0.5, self.paths.len().max(1)) };
+        (part * buffer(view) - used).max(0.0) / paths as f64
     }
 
     #[inline]
@@ -368,7 +375,8 @@ impl Knapsack {
         self.runs.begin_attempt(view, fastest, slower);
     }
 
-    /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for
+    /// Paths on which packets of one ordered stream do not go in bursts, but a little faster than
+    /// they are known to carry ([`pacing_rate`](PathScheduler::pacing_rate)). All that follows waits for
     /// the slowest path, so a packet that queues there lengthens the turn of the whole buffer, and
     /// the burst that is freed when it arrives makes the next one queue. Repairs of losses free
     /// most of the buffer at once, and filling it again in time is worth more.
@@ -387,18 +395,6 @@ impl Knapsack {
             |p: &PathView| self.paths.get(p.id.index()).is_some_and(|own| own.estimate.is_full());
         let slower = used().filter(|p| held(p) > NEARLY * fastest && full(p));
         slower.fold(0, |bits, p| bits | bit(p.id))
-    }
-
-    /// Those of the set on which a packet of the stream is due by `now`.
-    #[inline]
-    fn due(&self, now: Time) -> u64 {
-        if self.spread == 0 {
-            return self.set;
-        }
-        let early =
-            |(n, own): &(usize, &Own)| self.spread & 1 << (n % 64) != 0 && !own.burst.is_due(now);
-        let early = self.paths.iter().enumerate().filter(early);
-        self.set & !early.fold(0, |bits, (n, _)| bits | 1 << (n % 64))
     }
 
     /// How long the path would hold `next`: with the queue that it would find there.
@@ -549,14 +545,14 @@ impl PathScheduler for Knapsack {
             // no faster way, and a cut of the way that they happen to take is missed late
             // (`crates/run/tests/failover.rs`).
             self.ordered = true;
-            self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
         } else {
             self.ordered |= next.ordered;
             // Pieces of a message wait for each other.
             let whole = next.first && next.last;
             let free = if whole && !next.ordered { self.free.all } else { 0 };
             let all = self.set | free;
-            let set = if next.ordered { self.due(view.now) } else { all };
+            let set = if next.ordered { self.set } else { all };
             let pick = self.fastest_of_equals(view, next, set);
             self.unless_busy(view, pick, next, all)
         };
@@ -594,6 +590,11 @@ impl PathScheduler for Knapsack {
         self.runs.is_under_way(path)
     }
 
+    fn pacing_rate(&self, path: PathId) -> Option<u64> {
+        let own = self.paths.get(path.index()).filter(|_| self.spread & bit(path) != 0)?;
+        Some((SPREAD * own.estimate.rate()) as u64)
+    }
+
     fn expected_trip(&self, view: &AssocView<'_>, path: &PathView, bytes: u32) -> Option<Duration> {
         Some(self.expected_with(view, path, bytes))
     }
@@ -611,9 +612,6 @@ impl PathScheduler for Knapsack {
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
             own.burst.on_sent(view, chunk.bytes, new_packet);
             own.burst.occupy(now, chunk.bytes, own.estimate.rate());
-            if self.spread & bit(path) != 0 {
-                own.burst.spread(now, chunk.bytes, own.estimate.rate());
-            }
         }
         if chunk.ordered && !chunk.needs.is_urgent() && self.free.all != 0 {
             let beyond = self.beyond() & bit(path) != 0;

@@ -281,23 +281,30 @@ fn equally_fast_paths_start_side_by_side() {
 fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
     let mut s = scheduler();
     let mut p = two(&mut s);
-    p[0].outstanding = 28_500;
-    // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not;
-    // with losses room is taken as it comes.
-    for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 1, 4)] {
+    let rate = s.paths[1].estimate.rate();
+    // 128 KiB are too few for both paths, 256 are not; with losses room is taken as it comes.
+    for (kib, lost, spread) in [(128, 0, true), (256, 0, false), (128, 1, false)] {
         (p[1].data_chunks, p[1].lost_chunks) = (100_000 * lost, lost);
         let mut v = buffered(&p, kib);
-        v.now += Duration::from_millis(10 * (kib + lost));
         v.nr_sacks = true;
         s.pick_path(&v, &ordered(0));
         s.begin_attempt(&v, Trigger::Sack);
-        let mut sent = 0;
-        while sent < 4 && s.pick_path(&v, &ordered(0)) == PathPick::Use(PathId(1)) {
-            s.on_sent(&v, PathId(1), &ordered(0), true);
-            sent += 1;
-        }
-        assert_eq!(sent, packets, "{kib} KiB, {lost} lost");
+        assert_eq!(s.pacing_rate(PathId(0)), None);
+        let expected = spread.then_some((1.25 * rate) as u64);
+        assert_eq!(s.pacing_rate(PathId(1)), expected, "{kib} KiB, {lost} lost");
     }
+}
+
+#[test]
+fn a_path_that_carries_all_may_have_the_whole_buffer() {
+    let mut s = scheduler();
+    let mut p = two(&mut s);
+    let held: f64 = p.iter().map(|path| s.paths[path.id.index()].estimate.bdp(path)).sum();
+    p[1].outstanding = 1_500;
+    assert_eq!(s.spare(&buffered(&p, 512)), 524_288.0 - held);
+    p[0].outstanding = 1_500;
+    assert_eq!(s.spare(&buffered(&p, 512)), (262_144.0 - held) / 2.0);
+    assert_eq!(s.spare(&buffered(&p, 64)), 0.0);
 }
 
 #[test]
