@@ -1,7 +1,7 @@
 //! What one run of a draw came to.
 
 use polypath_run::{Recording, RunError, RunResult, run};
-use polypath_scenario::Scenario;
+use polypath_scenario::{App, BesideSpec, Scenario};
 use polypath_sim::results::{Delivered, FlowResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,9 @@ impl Outcome {
     pub fn of_run(scenario: &Scenario, application: Application, result: &RunResult) -> Self {
         let begin = scenario.flow.first().and_then(|flow| flow.send_at).unwrap_or_default().0;
         result.flows.first().map_or_else(Self::default, |flow| Self {
-            performance: round_to_thousandth(performance(application, flow, result, begin)),
+            performance: round_to_thousandth(
+                performance(application, flow, result, begin).min(source_rate(scenario)),
+            ),
             p99: application.is_latency_bound().then(|| p99(application, flow)).flatten(),
         })
     }
@@ -61,6 +63,17 @@ fn due_rate(flow: &FlowResult) -> f64 {
     let (due, delivered) = (flow.counters.messages_accepted, flow.total.messages);
     let share = if delivered == 0 { 0.0 } else { due as f64 / delivered as f64 };
     flow.total.goodput * share.min(1.0)
+}
+
+/// What a source of constant rate hands in, bit/s, and no bound for others. One that was blocked
+/// before makes up for it while it is measured, and that is no merit either.
+fn source_rate(scenario: &Scenario) -> f64 {
+    let flow = scenario.flow.first().filter(|flow| flow.app == App::Cbr);
+    let Some((flow, rate)) = flow.and_then(|flow| Some((flow, flow.rate?))) else {
+        return f64::INFINITY;
+    };
+    let bits = |beside: &BesideSpec| 8.0 * beside.message.0 as f64 / beside.every.as_secs_f64();
+    rate.0 as f64 + flow.beside.iter().map(bits).sum::<f64>()
 }
 
 /// From when it may be sent to the last byte; of a file that is not there at the end, what is there
