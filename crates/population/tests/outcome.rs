@@ -4,7 +4,7 @@ use polypath_population::{Application, Outcome};
 use polypath_run::{Recording, read_scenario, run};
 use polypath_scenario::Source;
 
-/// A path that is cut for half a second, and again when it is measured.
+/// A path that is cut for half a second, and back before the source is measured.
 const CUT: &str = r#"
 title = "Cut"
 [path.A]

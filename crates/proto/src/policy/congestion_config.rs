@@ -18,9 +18,9 @@ pub struct CcConfig {
     /// That limit holds for every two packets that a SACK acknowledges, not for the SACK: windows
     /// grow by a SACK that answers many packets as by the many that RFC 9260 would have had sent.
     pub abc_per_acked: bool,
-    /// A window that was full once counts as in use for a round trip, as in RFC 7661 and in common
-    /// TCP stacks; RFC 9260 section 7.2.1 asks anew at each SACK. Packets that are paced, or that
-    /// take turns with those of other paths, do not fill it again by the next SACK.
+    /// A window that was full once counts as in use for a round trip, as in common TCP stacks; RFC
+    /// 9260 section 7.2.1 asks anew at each SACK. Packets that are paced (RFC 9002 section 7.8), or
+    /// that take turns with those of other paths, do not fill it again by the next SACK.
     pub full_for_round_trip: bool,
     /// A window above two MTUs that idles for an RTO is halved, or set to four MTUs if that is
     /// more, and ssthresh does not remember it: [`Ns2Faults`](crate::config::Ns2Faults) alone sets it.

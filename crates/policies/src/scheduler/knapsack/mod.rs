@@ -376,10 +376,10 @@ impl Knapsack {
     }
 
     /// Paths on which packets of one ordered stream do not go in bursts, but a little faster than
-    /// they are known to carry ([`pacing_rate`](PathScheduler::pacing_rate)). All that follows waits for
-    /// the slowest path, so a packet that queues there lengthens the turn of the whole buffer, and
-    /// the burst that is freed when it arrives makes the next one queue. Repairs of losses free
-    /// most of the buffer at once, and filling it again in time is worth more.
+    /// they are known to carry ([`pacing_rate`](PathScheduler::pacing_rate)). All that follows
+    /// waits for the slowest path, so a packet that queues there lengthens the turn of the whole
+    /// buffer, and the burst that is freed when it arrives makes the next one queue. Repairs of
+    /// losses free most of the buffer at once, and filling it again in time is worth more.
     fn to_spread(&self, view: &AssocView<'_>) -> u64 {
         if !self.ordered || self.runs.are_needed() || !self.is_scarce(view) {
             return 0;
