@@ -134,6 +134,9 @@ impl ServerKeys {
             }
         };
         let association = association.ok_or_else(|| Failure::run_failed("the socket is closed"))?;
+        // Who is let in comes again at once. A cookie of this endpoint would be nothing to the next
+        // one, which is silent about it (RFC 9260 section 5.1.5), and he would echo it for long.
+        endpoint.set_accept(false);
         keys.let_in_for_good(&association).await?;
         let _ = tokio::time::timeout(GOODBYE, association.closed()).await;
         drop((association, endpoint));
