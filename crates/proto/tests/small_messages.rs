@@ -15,9 +15,9 @@ use polypath_wire::chunk::kind;
 const SECOND: Duration = Duration::from_secs(1);
 const BUFFER: u64 = 20_000;
 
-/// More would be more than twice the buffer and 64 KiB, with 128 bytes each and 64 for each of two
-/// paths.
-const MOST: usize = (2 * BUFFER as usize + (64 << 10)) / (1 + 128 + 2 * 64);
+/// More would be more than twice the buffer and 64 KiB, with 192 bytes each, however many paths
+/// there are.
+const MOST: usize = (2 * BUFFER as usize + (64 << 10)) / (1 + 192);
 
 fn config(send_buffer: u64) -> AssocConfig {
     let extensions = ExtensionConfig {

@@ -13,6 +13,7 @@ mod metric_names;
 mod nat;
 mod ns2_reference;
 mod ns2_rows;
+mod outage;
 mod path_order;
 mod response_times;
 mod thin_near_paths;

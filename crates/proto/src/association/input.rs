@@ -344,6 +344,7 @@ impl Association {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
         let view = self.tx.view(now, &self.paths);
         self.policies.congestion.on_resumed(&view, p, pf.return_mtus);
+        self.tx.recovery.forget_probe(p);
         self.refresh_windows(now);
     }
 }

@@ -36,7 +36,7 @@ impl Association {
         if is_over || !replaceable || !self.paths.view(p).is_some_and(|v| sound(v) || failing(v)) {
             return;
         }
-        self.paths.suspect(p);
+        self.paths.suspect(now, p);
         self.tx.begin_copying(p);
         self.data_given_up(now, p);
         let view = self.tx.view(now, &self.paths);

@@ -88,6 +88,7 @@ impl Association {
         let newest = self.newest_sack_path;
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
         let lives_on = self.apply_sack(now, arrival, info, &outcome);
+        self.paths.sack_heard(now);
         self.tx.recycle(outcome);
         self.shrink_after_exchange();
         lives_on
@@ -282,8 +283,11 @@ impl Association {
     }
 
     /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous
-    /// ack (of a chunk sent more than once) proves nothing (CMT-PF).
+    /// ack (of a chunk sent more than once) proves nothing (CMT-PF). Where silent paths are given
+    /// up, nor does one of data that may have arrived before the path failed: there RFC 9260 section
+    /// 8.2 would have its errors forgotten.
     fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
+        let strict = self.config.recovery.rescheduling.watches_silence();
         for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {
                 Some(pf) if pf.single_path_ack_proves_path => {
@@ -292,7 +296,7 @@ impl Association {
                 Some(_) => acked.acked_once,
                 None => acked.acked,
             };
-            if !proves {
+            if !proves || strict && self.tells_of_the_past(p) {
                 continue;
             }
             if let Some(path) = self.paths.get_mut(p) {
@@ -304,6 +308,12 @@ impl Association {
                 self.path_state_changed(now, p, state);
             }
         }
+    }
+
+    /// Whether what the SACK at hand acknowledges of `p` may have arrived before an outage. That
+    /// takes what is under way: a path all of whose data arrived had none.
+    fn tells_of_the_past(&self, p: PathId) -> bool {
+        self.paths.tells_of_the_past(p) && self.tx.misses_data_of(p, &self.paths)
     }
 
     fn trace_sack(&mut self, now: Time, path: PathId, info: &SackInfo<'_>) {

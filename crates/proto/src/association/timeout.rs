@@ -8,6 +8,7 @@ use crate::ids::PathId;
 use crate::path::HeartbeatInfo;
 use crate::policy::{LossInfo, Trigger};
 use crate::rng::Rng;
+use crate::sender::ProbeTimer;
 use crate::time::{Duration, Time};
 use crate::trace::TraceEvent;
 use crate::view::{LossKind, PathState, PathView};
@@ -107,16 +108,23 @@ impl Association {
                 self.refresh_windows(now);
                 self.trigger(Trigger::Timer);
             }
-            if self.tx.expire_probe_timer(now, p, &mut self.paths) {
-                if self.config.recovery.rescheduling.watches_silence()
-                    && self.tx.is_overdue(now, p, &self.paths)
-                {
-                    self.on_path_silent(now, p);
-                }
-                self.probe_if_data_overdue(now, p);
-                self.trigger(Trigger::Timer);
-            }
+            self.on_tail_probe_timer(now, p);
         }
+    }
+
+    /// PTO of `p`: a probe goes out, or the one before was not answered. In either case the path may
+    /// be silent, which does not show while all data in flight is on it.
+    fn on_tail_probe_timer(&mut self, now: Time, p: PathId) {
+        let is_silent = match self.tx.expire_probe_timer(now, p, &mut self.paths) {
+            ProbeTimer::Waits => return,
+            ProbeTimer::Due => self.tx.is_overdue(now, p, &self.paths),
+            ProbeTimer::Unanswered => self.tx.another_is_sound(p, &self.paths),
+        };
+        if is_silent && self.config.recovery.rescheduling.watches_silence() {
+            self.on_path_silent(now, p);
+        }
+        self.probe_if_data_overdue(now, p);
+        self.trigger(Trigger::Timer);
     }
 
     /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).

@@ -1,11 +1,11 @@
 //! Error counters and what follows from them (RFC 9260 sections 8.1 and 8.2, RFC 7829).
 
-use super::PathSet;
 use super::rto::back_off;
+use super::{Path, PathSet};
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::time::Time;
-use crate::view::PathState;
+use crate::view::{PathState, PathView};
 
 impl PathSet {
     /// Counts a timeout on `p` (T3-rtx, T1, T2 or an unanswered heartbeat) and backs its RTO off.
@@ -44,11 +44,31 @@ impl PathSet {
     }
 
     /// `p` fell silent, while others did not.
-    pub(crate) fn suspect(&mut self, p: PathId) {
+    pub(crate) fn suspect(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
         view.silent = true;
+        if view.state == PathState::Active {
+            path.failed_since = now;
+        }
         path.stats.path_silences += 1;
         self.refresh_usable();
+    }
+
+    /// A SACK was processed.
+    pub(crate) const fn sack_heard(&mut self, now: Time) {
+        self.latest_sack = now;
+    }
+
+    /// Whether what the SACK at hand tells of data on `p` may be old: the path failed or fell
+    /// silent, and no other SACK came since. Data that arrived before an outage is acknowledged
+    /// after it, where the outage took the SACKs, too, or where one was delayed: that neither shows
+    /// that the path works nor that its timeout was spurious.
+    pub(crate) fn tells_of_the_past(&self, p: PathId) -> bool {
+        let failed = |view: &PathView| {
+            view.silent || matches!(view.state, PathState::PotentiallyFailed | PathState::Inactive)
+        };
+        let first = |path: &Path| self.latest_sack < path.failed_since;
+        self.view(p).is_some_and(failed) && self.get(p).is_some_and(first)
     }
 
     /// Data sent on `p`, or a heartbeat, was acknowledged. Gives the new state if it changed.

@@ -55,6 +55,8 @@ pub(crate) struct PathSet {
     searches: bool,
     /// With every path inactive, one alone carries data (RFC 7829 section 4.1).
     one_when_dormant: bool,
+    /// When the latest SACK came, on whichever path.
+    latest_sack: Time,
 }
 
 /// What the engine keeps of a path beside its view.
@@ -164,6 +166,7 @@ impl PathSet {
             encapsulation,
             searches: false,
             one_when_dormant: false,
+            latest_sack: Time::ZERO,
         }
     }
 

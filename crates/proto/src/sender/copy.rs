@@ -108,7 +108,10 @@ impl Sender {
         paths: &PathSet,
     ) -> Delivery {
         let copies = chunk.copies.iter().map(|c| (c.path, c.sent));
-        let expected = |(p, sent): (PathId, Time)| (sent + self.shortest_trip(p, paths), p, sent);
+        let trip = |p| self.recovery.shortest_trip_by_sack(p);
+        let expected = |(p, sent): (PathId, Time)| {
+            (sent + trip(p).unwrap_or_else(|| self.shortest_trip(p, paths)), p, sent)
+        };
         let all = core::iter::once((own.path, own.sent)).chain(copies).map(expected);
         let possible = all.clone().filter(|&(at, ..)| at <= now);
         let count = possible.clone().count();
@@ -132,12 +135,14 @@ impl Sender {
         now: Time,
         tsns: impl Iterator<Item = Tsn>,
         outcome: &mut SackOutcome,
+        paths: &PathSet,
     ) {
         let near = self.outstanding.cum_ack();
         for tsn in tsns.map(|tsn| extend(near, tsn)) {
             for (own, p) in outcome.paths.iter_mut().zip((0..).map(PathId)) {
                 let Some(sent) = self.copies.take_copied(p, tsn) else { continue };
-                own.acked_once = true;
+                // That may have been before the path fell silent.
+                own.acked_once |= paths.view(p).is_some_and(|view| !view.silent);
                 own.copied_trip = Some(now.since(sent));
             }
         }

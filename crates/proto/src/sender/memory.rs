@@ -9,12 +9,9 @@ use super::sending_half::Sender;
 use crate::ids::StreamId;
 
 /// What a message that waits, or a chunk until it is cum-acked, counts beside its payload: about
-/// what either takes, with the room that its list keeps for more.
-const BOOKKEEPING: u64 = 128;
-
-/// The same for each path: places in the lists of what was sent there, retransmissions and copies
-/// included.
-const PER_PATH: u64 = 64;
+/// what either takes, with its places in the lists of what was sent on its path and the room that
+/// a list keeps for more. Copies on other paths are few (`copy_queue`).
+const BOOKKEEPING: u64 = 192;
 
 /// The same for a message that may be abandoned.
 const LISTED: u64 = 160;
@@ -42,18 +39,12 @@ impl Room {
 }
 
 impl Sender {
-    /// What an entry counts beside its payload.
-    #[inline]
-    pub(super) const fn bookkeeping(&self) -> u64 {
-        BOOKKEEPING + PER_PATH * self.outstanding.path_count() as u64
-    }
-
     /// Memory that counts against the limit, bytes.
     #[inline]
     pub(crate) fn memory(&self) -> u64 {
         let entries = self.queue.messages() + self.outstanding.len() as u64;
         let listed = self.partial_reliability.as_ref().map_or(0, |partial| partial.len() as u64);
-        self.used + entries * self.bookkeeping() + listed * LISTED
+        self.used + entries * BOOKKEEPING + listed * LISTED
     }
 
     /// The limit of memory, bytes: it follows the buffer.
@@ -69,7 +60,7 @@ impl Sender {
         if self.limit == u64::MAX {
             return Room { bytes, memory: u64::MAX };
         }
-        let spared = waiting + messages * self.bookkeeping();
+        let spared = waiting + messages * BOOKKEEPING;
         let memory = self.memory_limit().saturating_sub(self.memory().saturating_sub(spared));
         Room { bytes, memory }
     }
@@ -77,13 +68,13 @@ impl Sender {
     /// Payload bytes that one more message may have.
     #[inline]
     pub(super) fn payload(&self, room: Room) -> u64 {
-        room.bytes.min(room.memory.saturating_sub(self.bookkeeping()))
+        room.bytes.min(room.memory.saturating_sub(BOOKKEEPING))
     }
 
     /// What abandoning a message with so many bytes in the buffer leaves: its chunks that were sent
     /// stay listed until the peer skipped them.
     pub(super) const fn freed_by(&self, bytes: u64, begun: bool) -> Room {
-        let listed = if begun { 0 } else { self.bookkeeping() };
+        let listed = if begun { 0 } else { BOOKKEEPING };
         Room { bytes, memory: bytes + listed + LISTED }
     }
 

@@ -37,6 +37,7 @@ mod types;
 mod waits;
 
 pub(crate) use outstanding::OutstandingQueue;
+pub(crate) use recovery::ProbeTimer;
 pub(crate) use sack_outcome::{SackInfo, SackOutcome, SackVerdict};
 pub use send_options::{Reliability, SendError, SendOptions};
 pub(crate) use sending_half::Sender;

@@ -163,12 +163,6 @@ impl OutstandingQueue {
         self.chunks.iter()
     }
 
-    /// Paths that there are lists for.
-    #[inline]
-    pub(crate) const fn path_count(&self) -> usize {
-        self.lists.len()
-    }
-
     /// Gap-acked TSNs, renegable or not.
     #[inline]
     pub(crate) const fn gap_acked(&self) -> &TsnMap {

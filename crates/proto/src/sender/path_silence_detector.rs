@@ -56,19 +56,29 @@ impl Sender {
     }
 
     /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago:
-    /// whichever path its SACK takes, it is overdue. But not where data of all paths is: then it is
-    /// SACKs that are missing.
+    /// whichever path its SACK takes, it is overdue. But not where data of all paths is.
     pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
-        let last_acked = |q: PathId| self.recovery.last_acked(q);
-        let others = paths.views.iter().filter(|v| v.usable && v.id != p);
-        let mut sound = others.filter(|v| v.outstanding == 0 || last_acked(v.id) > last_acked(p));
-        if sound.next().is_none() {
+        if !self.another_is_sound(p, paths) {
             return false;
         }
         let usable = paths.views.iter().filter(|v| v.usable);
         let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
         let earliest = self.outstanding.earliest_sent(p);
         earliest.is_some_and(|(_, sent)| now >= sent + (2 * slowest).max(JITTER))
+    }
+
+    /// Whether data that was sent on `p` is neither acknowledged nor sent again elsewhere.
+    pub(crate) fn misses_data_of(&self, p: PathId, paths: &PathSet) -> bool {
+        let in_flight = paths.view(p).is_some_and(|view| view.outstanding > 0);
+        in_flight || self.outstanding.has_marked_on(p)
+    }
+
+    /// Whether data of some other path is not overdue. Where data of all paths is, it is SACKs that
+    /// are missing.
+    pub(crate) fn another_is_sound(&self, p: PathId, paths: &PathSet) -> bool {
+        let last_acked = |q: PathId| self.recovery.last_acked(q);
+        let mut others = paths.views.iter().filter(|v| v.usable && v.id != p);
+        others.any(|v| v.outstanding == 0 || last_acked(v.id) > last_acked(p))
     }
 }
 

@@ -3,7 +3,7 @@
 use polypath_wire::PacketWriter;
 
 use super::outstanding::{ChunkState, TxChunk};
-use super::recovery::Sent;
+use super::recovery::{ProbeTimer, Sent};
 use super::sending_half::Sender;
 use super::types::{ChunkInFlight, Losses};
 use crate::config::AssocConfig;
@@ -36,7 +36,12 @@ impl Sender {
     }
 
     /// PTO of `p` (RFC 8985 section 7.3): whether it expired, and a probe is due.
-    pub(crate) fn expire_probe_timer(&mut self, now: Time, p: PathId, paths: &mut PathSet) -> bool {
+    pub(crate) fn expire_probe_timer(
+        &mut self,
+        now: Time,
+        p: PathId,
+        paths: &mut PathSet,
+    ) -> ProbeTimer {
         self.recovery.expire_probe_timer(now, p, &self.outstanding, paths)
     }
 

@@ -54,9 +54,10 @@ impl Sender {
         outcome: &mut SackOutcome,
     ) -> SackVerdict {
         self.note_paths_before_sack(paths, outcome);
+        self.recovery.sack_path = arrival;
         let duplicates = sack.duplicates.iter();
         self.recovery.on_duplicates(now, self.outstanding.cum_ack(), duplicates.clone());
-        self.credit_duplicates(now, duplicates, outcome);
+        self.credit_duplicates(now, duplicates, outcome, paths);
         if sack.cum < self.outstanding.cum_ack() {
             self.sample_rtt(now, arrival, sack, paths, config, outcome);
             return SackVerdict::Stale;

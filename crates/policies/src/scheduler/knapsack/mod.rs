@@ -258,32 +258,37 @@ impl Knapsack {
         self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path))
     }
 
-    /// What the path carries of `work` bytes: no more than its window lets it, or will once it
-    /// stops to grow fast.
-    fn share(&self, now: Time, path: &PathView, hold: f64, loss: f64, work: f64) -> f64 {
-        let cwnd = path.cwnd.max(1) as f64;
+    /// What the path carries of the [`work`]: no more than its window lets it, or will once it stops
+    /// to grow fast.
+    fn share(&self, view: &AssocView<'_>, path: &PathView, hold: f64, loss: f64) -> f64 {
+        let (work, cwnd) = (work(view), path.cwnd.max(1) as f64);
         // In slow start a window doubles once a round trip, and little work is done before it is
         // large.
-        let window = if path.cwnd < path.ssthresh {
-            work.max(cwnd) / (1.0 + work / cwnd).log2().max(1.0)
-        } else {
-            cwnd
+        let grows = path.cwnd < path.ssthresh;
+        let window = match grows {
+            true => work.max(cwnd) / (1.0 + work / cwnd).log2().max(1.0),
+            false => cwnd,
         };
         // What it comes to on average with such losses: a choice that followed every halving would
         // not settle, and a path left with a small window would not be used again.
         let is_cut = loss > 0.0 && !path.rate_based;
-        let own = self.paths.get(path.id.index()).filter(|_| is_cut);
-        let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
+        let own = self.paths.get(path.id.index());
+        let cuts = own.filter(|_| is_cut).map_or(0.0, |own| own.loss.cut_share(path));
         let mtu = f64::from(path.mtu);
         let window = if cuts > 0.0 { mtu * average_window(cuts, work / mtu) } else { window };
-        self.rate(now, path).min(window / hold.max(1e-6))
+        // A writer that waits for room has more to send than the buffer takes. After an outage the
+        // window will soon be what it was, but not while another path fills that buffer.
+        let returns = own.filter(|_| grows && work >= FULL * buffer(view));
+        let carried = returns.map_or(0.0, |own| own.estimate.rate() * hold);
+        let window = window.max(carried.min(path.ssthresh as f64));
+        self.rate(view.now, path).min(window / hold.max(1e-6))
     }
 
     fn candidate(&self, view: &AssocView<'_>, path: &PathView) -> Candidate {
         let (hold, loss) = (self.hold(view, path).as_secs_f64(), self.loss(path));
         // In use it holds a byte for longer, by the packets of slack that it may queue.
         let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(view.now, path);
-        let rate = self.share(view.now, path, hold, loss, work(view));
+        let rate = self.share(view, path, hold, loss);
         let sure = self.sure(path, hold).min(rate);
         Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }

@@ -278,6 +278,27 @@ fn equally_fast_paths_start_side_by_side() {
 }
 
 #[test]
+fn a_path_is_taken_again_after_an_outage_although_its_window_is_small() {
+    let mut s = scheduler();
+    let mut p = two(&mut s);
+    (p[0].cwnd, p[0].ssthresh) = (1_468, 64 * KIB);
+    // The far path carries 64 KiB / 86.2 ms, 760 kB/s; slow start from one packet comes to 560 kB/s
+    // over 64 KiB, but the writer that fills the buffer has more.
+    let share = |v: &AssocView<'_>| s.share(v, &p[0], 0.0212, 0.0);
+    assert!(share(&buffered(&p, 64)) > 0.99 * TEN);
+    let mut all_it_has = buffered(&p, 64);
+    all_it_has.send_buffer.unsent = 45 * KIB;
+    assert!(share(&all_it_has) < 500e3);
+    // What congestion took does not come back so soon.
+    let mut congested = p.clone();
+    congested[0].ssthresh = 11 * 1_468;
+    let share = |v: &AssocView<'_>| s.share(v, &congested[0], 0.0212, 0.0);
+    assert!(share(&buffered(&congested, 64)) < 800e3);
+    s.begin_attempt(&buffered(&p, 64), Trigger::Sack);
+    assert_eq!(s.pick_path(&buffered(&p, 64), &ordered(0)), PathPick::Use(PathId(0)));
+}
+
+#[test]
 fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
     let mut s = scheduler();
     let mut p = two(&mut s);

@@ -114,6 +114,11 @@ impl FRto {
         }
     }
 
+    /// What the SACK at hand acknowledges of the originals may have arrived before the timeout.
+    pub(super) const fn forget_originals(&mut self) {
+        (self.evidence.original, self.evidence.proof) = (false, false);
+    }
+
     /// The SACK is processed. `early`: it came too soon to answer a retransmission. `waiting`:
     /// suspects are still to be sent again. `data_chunks`: sent on the path so far.
     pub(super) fn judge_sack(

@@ -31,6 +31,8 @@ pub(crate) struct LossRecovery {
     /// The latest SACK had no room to report TSNs beyond this one: that they are missing there
     /// says nothing.
     pub(super) reported_to: u64,
+    /// The path that the SACK at hand came by.
+    pub(crate) sack_path: PathId,
     /// TSNs that are looked at; kept, so that looking allocates nothing.
     pub(super) tsns: Vec<u64>,
 }
@@ -104,7 +106,14 @@ impl RecoveryConfig {
 impl LossRecovery {
     /// Loss recovery without paths. The peer's SACKs may come late by `sack_delay`.
     pub(crate) const fn new(config: RecoveryConfig, sack_delay: Duration) -> Self {
-        Self { config, sack_delay, paths: Vec::new(), reported_to: u64::MAX, tsns: Vec::new() }
+        Self {
+            config,
+            sack_delay,
+            paths: Vec::new(),
+            reported_to: u64::MAX,
+            sack_path: PathId(0),
+            tsns: Vec::new(),
+        }
     }
 
     /// Makes room for path `p`.
@@ -160,6 +169,20 @@ impl LossRecovery {
         self.paths.get(p.index()).and_then(|own| own.rack.shortest_trip())
     }
 
+    /// The shortest round trip that `p` may have with the SACK at hand. One that came by a nearer
+    /// path saved part of the way back that the others took: at most half of a round trip, where
+    /// both ways are equally long.
+    pub(crate) fn shortest_trip_by_sack(&self, p: PathId) -> Option<Duration> {
+        let own = self.shortest_trip(p)?;
+        let nearer = self.shortest_trip(self.sack_path).filter(|trip| *trip < own);
+        Some(nearer.map_or(own, |nearer| (own + nearer) / 2))
+    }
+
+    /// Whether the SACK at hand came too soon to answer what was sent on `p` at `sent`.
+    pub(super) fn is_too_soon(&self, now: Time, p: PathId, sent: Time) -> bool {
+        self.shortest_trip_by_sack(p).is_some_and(|trip| now.since(sent) < trip)
+    }
+
     /// Before a SACK or the reordering timer changes anything: PRR wants to know what was in
     /// flight.
     #[inline]
@@ -200,11 +223,12 @@ impl LossRecovery {
             own.note_sent(now, tsn, size, what);
         }
         match what {
-            Sent::New | Sent::Copy => self.arm_probe(now, to, outstanding, paths),
+            Sent::New | Sent::Copy | Sent::TailLossProbe => {
+                self.arm_probe(now, to, outstanding, paths)
+            }
             Sent::Retransmission { from, cause } => {
                 self.on_sent_again(now, tsn, nth, from, to, cause)
             }
-            Sent::TailLossProbe => {}
         }
     }
 
@@ -312,8 +336,7 @@ impl LossRecovery {
     /// first transmissions say something about the first timeout in a row; which of several others
     /// was delivered cannot be known.
     fn note_acked_after_timeout(&mut self, now: Time, tsn: u64, chunk: &TxChunk) {
-        let rack = self.paths.get(chunk.path.index()).map(|own| &own.rack);
-        let too_soon = rack.is_some_and(|rack| rack.is_too_soon(now, chunk.sent));
+        let too_soon = self.is_too_soon(now, chunk.path, chunk.sent);
         for (i, own) in self.paths.iter_mut().enumerate() {
             let Some(frto) = &mut own.frto else { continue };
             let waits = chunk.is_marked();

@@ -19,3 +19,4 @@ mod tail;
 mod timeout;
 
 pub(crate) use loss_recovery::{LossRecovery, Sent};
+pub(crate) use probe::ProbeTimer;

@@ -29,6 +29,8 @@ struct Probe {
     /// It was a retransmission.
     again: bool,
     acked: bool,
+    /// Its answer is overdue, which is known to those who ask.
+    overdue: bool,
 }
 
 impl Default for TailProbe {
@@ -48,6 +50,19 @@ impl TailProbe {
     /// measured since.
     pub(super) const fn is_ready(&self) -> bool {
         self.flight.is_none() && self.measured && !self.due
+    }
+
+    /// When the probe in flight was sent, unless something was acknowledged since.
+    pub(super) fn unanswered_since(&self, last_acked: Time) -> Option<Time> {
+        let probe = self.flight.filter(|probe| !probe.acked && !probe.overdue)?;
+        (last_acked < probe.sent).then_some(probe.sent)
+    }
+
+    /// No answer came to the probe in flight in time.
+    pub(super) const fn note_overdue(&mut self) {
+        if let Some(probe) = &mut self.flight {
+            probe.overdue = true;
+        }
     }
 
     /// A chunk that was sent once was acknowledged.
@@ -71,7 +86,7 @@ impl TailProbe {
     }
 
     const fn start(&mut self, now: Time, tsn: u64, again: bool) {
-        self.flight = Some(Probe { tsn, sent: now, again, acked: false });
+        self.flight = Some(Probe { tsn, sent: now, again, acked: false, overdue: false });
         self.measured = false;
         self.timer = Time::MAX;
     }

@@ -153,20 +153,24 @@ impl LossRecovery {
         outstanding: &mut OutstandingQueue,
         paths: &mut PathSet,
     ) -> bool {
-        if self.paths.get(p.index()).is_some_and(|own| own.resent.were_all_reported()) {
+        let waiting = self.suspects(p).any(|tsn| waits_since_timeout(outstanding, tsn, p));
+        let all_twice = self.paths.get(p.index()).is_some_and(|own| own.resent.were_all_reported());
+        // One that arrived twice may be one whose SACK was delayed when an outage began: what was
+        // sent behind it tells.
+        if all_twice && !waiting {
             self.undo_timeout(now, p, outstanding, paths);
             return true;
         }
         let frto = self.paths.get(p.index()).and_then(|own| own.frto.as_ref());
         let Some(frto) = frto else { return false };
-        let too_soon = |(sent, to): (Time, PathId)| {
-            self.paths.get(to.index()).is_some_and(|own| own.rack.is_too_soon(now, sent))
-        };
+        let too_soon = |(sent, to): (Time, PathId)| self.is_too_soon(now, to, sent);
         let early = frto.first_again().is_none_or(too_soon);
-        let waiting = frto.suspects().iter().any(|&tsn| waits_since_timeout(outstanding, tsn, p));
         let data_chunks = paths.view(p).map_or(0, |v| v.data_chunks);
         let Some(own) = self.paths.get_mut(p.index()) else { return false };
         let PathRecovery { rack, frto: Some(frto), .. } = own else { return false };
+        if waiting && paths.tells_of_the_past(p) {
+            frto.forget_originals();
+        }
         // Half of it: the smallest round trip may have been measured with a delayed SACK.
         let late = |began| now.since(began) >= rack.shortest_trip().unwrap_or(Duration::ZERO) / 2;
         let verdict = if !news && frto.note_empty_sack(data_chunks, late) {
@@ -180,6 +184,12 @@ impl LossRecovery {
             Verdict::Spurious => self.undo_timeout(now, p, outstanding, paths),
         }
         verdict == Verdict::Spurious
+    }
+
+    /// Chunks that the timeout in doubt took for lost.
+    fn suspects(&self, p: PathId) -> impl Iterator<Item = u64> + '_ {
+        let frto = self.paths.get(p.index()).and_then(|own| own.frto.as_ref());
+        frto.into_iter().flat_map(|frto| frto.suspects().iter().copied())
     }
 
     /// What was declared lost and not sent again yet is in flight after all. RTO keeps its back-off

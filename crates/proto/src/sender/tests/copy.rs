@@ -76,6 +76,33 @@ fn an_acknowledgement_is_credited_to_the_transmission_that_was_expected_last() {
 }
 
 #[test]
+fn a_copy_may_be_answered_sooner_by_a_nearer_path_than_its_own() {
+    // There by path 2 and back by path 0: half of 100 ms and half of 40 ms.
+    for (after, certain) in [(69, true), (70, false)] {
+        let mut rig = rig();
+        rig.send(&[0]);
+        assert_eq!(rig.copy(0, 2), Some(4));
+        rig.wait(after);
+        rig.sack(0, 4, &[]);
+        assert_eq!(rig.path_outcome(PathId(0)).acked_once, certain, "{after}");
+    }
+}
+
+#[test]
+fn what_arrived_twice_does_not_revive_a_silent_path() {
+    for silent in [true, false] {
+        let mut rig = rig();
+        rig.send(&[0]);
+        assert_eq!(rig.copy(0, 2), Some(4));
+        rig.wait(100);
+        rig.sack(2, 4, &[]);
+        rig.paths.view_mut(PathId(0)).unwrap().silent = silent;
+        rig.duplicates(2, 4, &[4]);
+        assert_eq!(rig.path_outcome(PathId(0)).acked_once, !silent);
+    }
+}
+
+#[test]
 fn a_copy_that_was_faster_than_ever_measures_no_other_path() {
     let mut rig = rig();
     rig.send(&[2]);

@@ -2,7 +2,7 @@
 
 use super::Rig;
 use super::recovery::{measured, spurious};
-use crate::config::RecoveryConfig;
+use crate::config::{AssocConfig, PfConfig, RecoveryConfig};
 use crate::ids::PathId;
 use crate::time::Duration;
 
@@ -133,4 +133,76 @@ fn a_timeout_of_the_same_chunks_is_doubted_again() {
     rig.wait(10);
     rig.sack(0, n + 1, &[]);
     assert!(!spurious(&rig, 0), "which of its transmissions arrived cannot be known");
+}
+
+/// T3-rtx of path 0 expired, as in [`expired`], and nothing came on the path since: it is taken for
+/// potentially failed.
+fn failed() -> (Rig, u64) {
+    let (mut rig, n) = measured(2, F_RTO);
+    rig.send(&[0; 4]);
+    rig.wait(1000);
+    assert_eq!(rig.timeout(0), 4);
+    let config =
+        AssocConfig { potentially_failed: Some(PfConfig::default()), ..AssocConfig::default() };
+    rig.paths.timeout(rig.now, PathId(0), true, &config);
+    assert_eq!(rig.resend(0, 1), n + 1);
+    (rig, n)
+}
+
+#[test]
+fn what_arrived_before_an_outage_and_is_told_after_it_proves_nothing() {
+    // The outage took the SACKs; the first one since comes by the other path.
+    let (mut rig, n) = failed();
+    rig.wait(100);
+    rig.sack(1, n + 3, &[]);
+    assert!(!spurious(&rig, 0));
+    assert!(rig.tx.outstanding.has_marked_on(PathId(0)), "what was lost stays so");
+    // What one SACK does not tell and the next one does arrived in between.
+    let (mut rig, n) = failed();
+    rig.paths.sack_heard(rig.now);
+    rig.wait(5);
+    rig.sack(1, n + 3, &[]);
+    assert!(spurious(&rig, 0));
+    // What is told on the path itself is no better: its SACK may have been delayed.
+    let (mut rig, n) = failed();
+    rig.wait(5);
+    rig.sack(0, n + 3, &[]);
+    assert!(!spurious(&rig, 0));
+}
+
+#[test]
+fn a_path_all_of_whose_data_arrived_had_no_outage() {
+    let (mut rig, n) = failed();
+    assert!(rig.tx.misses_data_of(PathId(0), &rig.paths));
+    rig.wait(5);
+    rig.sack(1, n + 4, &[]);
+    assert!(spurious(&rig, 0) && !rig.tx.misses_data_of(PathId(0), &rig.paths));
+}
+
+#[test]
+fn what_arrived_twice_proves_nothing_while_what_was_sent_behind_it_is_missing() {
+    let (mut rig, n) = expired(2);
+    rig.wait(20);
+    rig.duplicates(0, n + 1, &[n + 1]);
+    assert!(!spurious(&rig, 0), "its SACK may have been delayed when the outage began");
+    rig.duplicates(0, n + 4, &[]);
+    assert!(spurious(&rig, 0));
+}
+
+#[test]
+fn an_answer_by_a_nearer_path_is_not_too_soon() {
+    // There by path 1 and back by path 0: half of 20 ms and half of 4 ms.
+    for (after, early) in [(11, true), (12, false)] {
+        let (mut rig, n) = measured(2, F_RTO);
+        rig.send(&[0]);
+        rig.wait(4);
+        rig.sack(0, n + 1, &[]);
+        rig.send(&[0; 4]);
+        rig.wait(1000);
+        assert_eq!(rig.timeout(0), 4);
+        assert_eq!(rig.resend(0, 1), n + 2);
+        rig.wait(after);
+        rig.sack(0, n + 2, &[]);
+        assert_eq!(spurious(&rig, 0), early, "{after}");
+    }
 }

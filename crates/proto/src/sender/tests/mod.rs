@@ -27,6 +27,7 @@ mod timers;
 use bytes::Bytes;
 use polypath_wire::{GapBlock, GapBlocks, ItemsBuf, PacketWriter, Tsns};
 
+use super::recovery::ProbeTimer;
 use super::sack_outcome::PathOutcome;
 use super::{Losses, NewChunk, SackInfo, SackOutcome, SackVerdict, Sender};
 use crate::config::{AssocConfig, CmtConfig, Encapsulation, RecoveryConfig};
@@ -196,7 +197,7 @@ impl Rig {
     pub(super) fn serve_timers(&mut self, p: u8) -> Losses {
         let p = PathId(p);
         let losses = self.tx.expire_reordering_timer(self.now, p, &mut self.paths);
-        if self.tx.expire_probe_timer(self.now, p, &mut self.paths) {
+        if self.tx.expire_probe_timer(self.now, p, &mut self.paths) == ProbeTimer::Due {
             if let Some(probe) = self.tx.probe_candidate(self.now, p) {
                 let mut buf = Vec::new();
                 let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);

@@ -4,7 +4,7 @@ use super::recovery::measured;
 use super::{Rig, SIZE};
 use crate::config::RecoveryConfig;
 use crate::ids::{PathId, StreamId};
-use crate::sender::Reliability;
+use crate::sender::{ProbeTimer, Reliability};
 use crate::time::{Duration, Time};
 
 const P: PathId = PathId(0);
@@ -29,15 +29,48 @@ fn probed() -> (Rig, u64) {
     assert_eq!(rig.serve_timers(0).lost, 0);
     assert_eq!(rig.tx.recovery.stats(P).tail_probes, 1);
     assert_eq!(rig.outstanding(0), 2 * SIZE, "it counts once");
-    assert_eq!(rig.tx.recovery.deadline(), Time::MAX, "one at a time");
+    assert_eq!(rig.tx.recovery.deadline(), rig.now + Duration::from_millis(40), "its answer");
     rig.wait(20);
     (rig, n)
 }
 
 #[test]
+fn a_probe_that_is_not_answered_is_told_of_once_and_followed_by_none() {
+    let (mut rig, _) = probed();
+    let expire = |rig: &mut Rig| rig.tx.expire_probe_timer(rig.now, P, &mut rig.paths);
+    rig.wait(19);
+    assert_eq!(expire(&mut rig), ProbeTimer::Waits);
+    rig.wait(1);
+    assert_eq!(expire(&mut rig), ProbeTimer::Unanswered);
+    rig.wait(1000);
+    assert_eq!(expire(&mut rig), ProbeTimer::Waits);
+    assert_eq!((rig.tx.recovery.deadline(), rig.tx.recovery.find_due_probe()), (Time::MAX, None));
+}
+
+#[test]
+fn a_probe_is_not_missed_where_something_was_acknowledged_since() {
+    let (mut rig, n) = probed();
+    rig.sack(0, n + 1, &[]);
+    assert_eq!(rig.tx.recovery.deadline(), Time::MAX);
+    rig.wait(20);
+    assert_eq!(rig.tx.expire_probe_timer(rig.now, P, &mut rig.paths), ProbeTimer::Waits);
+}
+
+#[test]
+fn a_probe_of_a_path_that_failed_since_tells_nothing() {
+    let (mut rig, n) = probed();
+    rig.sack(0, n + 2, &[]);
+    rig.tx.recovery.forget_probe(P);
+    rig.send(&[0]);
+    rig.wait(20);
+    rig.sack(0, n + 3, &[]);
+    assert_eq!(rig.tx.recovery.stats(P).tail_losses, 0);
+}
+
+#[test]
 fn the_probe_is_the_last_chunk_in_flight() {
     let (mut rig, n) = due();
-    assert!(rig.tx.expire_probe_timer(rig.now, P, &mut rig.paths));
+    assert_eq!(rig.tx.expire_probe_timer(rig.now, P, &mut rig.paths), ProbeTimer::Due);
     assert!(rig.tx.recovery.is_probe_due(P) && rig.tx.recovery.find_due_probe() == Some(P));
     let probe = rig.tx.probe_candidate(rig.now, P).unwrap();
     assert_eq!((probe.tsn, u64::from(probe.bytes)), (rig.tsn(n + 2), SIZE));
