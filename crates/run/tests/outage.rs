@@ -6,9 +6,10 @@ use polypath_scenario::{Scenario, Source};
 
 /// Which direction is cut, and for how long nothing may be delivered, s: two probe timeouts of the
 /// near path, and the copies' way along the far one. Where SACKs are lost, what the copies tell
-/// comes a round trip later; where they alone are, the near path's timeout can come first.
+/// comes a round trip later. Where they alone are, data goes on to arrive, until the buffer is
+/// full of what is not known to have: T3-rtx can come first, and once more.
 const CUTS: [(&str, f64); 3] =
-    [("direction = 'forward'", 0.1), ("", 0.15), ("direction = 'reverse'", 0.3)];
+    [("direction = 'forward'", 0.1), ("", 0.15), ("direction = 'reverse'", 0.4)];
 
 /// 100 Mbit/s at 5 ms, which one buffer fills, and 20 Mbit/s at 30 ms. The near path is cut at `at`
 /// for three seconds.

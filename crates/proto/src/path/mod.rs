@@ -98,7 +98,7 @@ pub(crate) struct Path {
     pub(crate) rate_probes: RateProbes,
     /// What its user may change.
     pub(crate) settings: PathSettings,
-    /// When the path became potentially failed.
+    /// When the path became potentially failed, or fell silent before.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
     pub(crate) idle_since: Time,
